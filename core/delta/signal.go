@@ -1,0 +1,40 @@
+// Package delta compares a changed contract with the approved one, structurally:
+// no signal means that the model is told to send nothing more, and the tool
+// accepts nothing more, than was approved. Specification: docs/design/structural-gate.md.
+package delta
+
+// Rule is the first part of a printed signal. Append-only.
+type Rule string
+
+const (
+	HintChange    Rule = "GATE-HINT-CHANGE"
+	HintSaferFlip Rule = "GATE-HINT-SAFER-FLIP"
+	SchemaShape   Rule = "GATE-SCHEMA-SHAPE"
+	OutputSchema  Rule = "GATE-OUTPUT-SCHEMA"
+	Field         Rule = "GATE-FIELD"
+	Unavailable   Rule = "GATE-UNAVAILABLE" // the comparison could not be made: it holds
+)
+
+// Signal is one reason to hold a change. Reason is the hint, the schema reason,
+// the output verb or the field; Path is the place in the input schema, for
+// SchemaShape alone; Old and New are set for hints.
+type Signal struct {
+	Rule   Rule
+	Reason string
+	Path   string
+	Old    string
+	New    string
+}
+
+// String prints the signal as people and records see it.
+func (s Signal) String() string {
+	switch {
+	case s.Old != "" || s.New != "":
+		return string(s.Rule) + ":" + s.Reason + ":" + s.Old + ">" + s.New
+	case s.Path != "":
+		return string(s.Rule) + ":" + s.Reason + ":" + s.Path
+	case s.Reason != "":
+		return string(s.Rule) + ":" + s.Reason
+	}
+	return string(s.Rule)
+}

@@ -4,32 +4,39 @@ package call
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
-// Tools is the catalogue and its freshness (intake).
+// Tools is the catalogue and its freshness (intake). Both are called for every
+// call: Catalogue is a load of a pointer, and Fresh is cheap while the server's
+// last pass is recent.
 type Tools interface {
 	Catalogue() *dispatch.Catalogue
 	Fresh(ctx context.Context, server string) error
 }
 
-// Upstream runs calls; it spends the permit before anything is sent.
+// Upstream runs calls; it spends the permit before anything is sent. An error that
+// is a *dispatch.Refusal says that nothing was sent; after any other error the call
+// may have happened.
 type Upstream interface {
 	Call(ctx context.Context, p dispatch.Permit, out dispatch.Outgoing) (dispatch.Reply, error)
 }
 
-// Journal is the audit: Append is durable when it returns, Enqueue soon after.
+// Journal is the audit: Append is durable when it returns, Enqueue soon after, in
+// the order of the calls.
 type Journal interface {
 	Append(ctx context.Context, entries ...record.Entry) error
 	Enqueue(e record.Entry)
 }
 
-// Options of a Desk. All are required.
+// Options of a Desk. All are required; a limit of 0 refuses everything.
 type Options struct {
 	Tools        Tools
 	Upstream     Upstream
@@ -41,13 +48,17 @@ type Options struct {
 }
 
 // Desk takes calls. Safe for concurrent use.
-type Desk struct{}
+type Desk struct {
+	o       Options
+	schemas schemas
+}
 
-func New(o Options) *Desk { panic("unwritten") }
+// New gives a desk.
+func New(o Options) *Desk { return &Desk{o: o} }
 
 // Request is one call as a face has it.
 type Request struct {
-	ID       string // request id, also in the audit
+	ID       string // request id, also in the audit; one is made when it is empty
 	Caller   dispatch.Caller
 	Face     dispatch.Face
 	Name     string
@@ -58,6 +69,143 @@ type Request struct {
 
 // Do takes one call to its end. Exactly one of reply, refusal and err is set; err
 // is a fault (upstream gone, timeout, cancelled), and the call may have happened.
+// A refusal says that nothing was sent.
 func (d *Desk) Do(ctx context.Context, r Request) (reply dispatch.Reply, refusal *dispatch.Refusal, err error) {
-	panic("unwritten")
+	if r.ID == "" {
+		r.ID = rand.Text()
+	}
+	j := journey{desk: d, r: r, begun: d.o.Now()}
+	if refusal = j.admit(ctx); refusal == nil {
+		refusal = j.check()
+	}
+	if refusal == nil {
+		refusal, err = j.intend(ctx)
+	}
+	if refusal == nil && err == nil {
+		refusal = j.stillAdmitted()
+	}
+	if refusal == nil && err == nil {
+		reply, refusal, err = j.send(ctx)
+	}
+	if refusal != nil {
+		j.writeRefusal(refusal)
+	}
+	return reply, refusal, err
+}
+
+// journey is one call on its way. One goroutine owns it.
+type journey struct {
+	desk  *Desk
+	r     Request
+	begun time.Time
+
+	catalogue *dispatch.Catalogue // the snapshot that the permit is of
+	entry     dispatch.Entry      // zero when the name resolves to nothing
+	permit    dispatch.Permit
+	granted   dispatch.Granted
+	args      arguments
+}
+
+// admit resolves and classifies the call, lists the server again when its last
+// pass is too old, and then admits by the catalogue that is in force.
+func (j *journey) admit(ctx context.Context) *dispatch.Refusal {
+	if refusal := j.ask(); refusal != nil {
+		return refusal
+	}
+	if err := j.desk.o.Tools.Fresh(ctx, j.granted.Server); err != nil {
+		j.desk.o.Log.Info("call refused: the server's tools could not be listed again",
+			"call", j.r.ID, "server", j.granted.Server, "error", err)
+		return dispatch.Refuse(j.entry, dispatch.Unverified, whatOf(err))
+	}
+	if j.desk.o.Tools.Catalogue() == j.catalogue {
+		return nil
+	}
+	return j.ask()
+}
+
+// ask admits the call by the catalogue in force.
+func (j *journey) ask() *dispatch.Refusal {
+	j.catalogue = j.desk.o.Tools.Catalogue()
+	j.entry, _ = j.catalogue.Resolve(j.r.Face, j.r.Name)
+	permit, refusal := dispatch.Admit(j.catalogue, dispatch.Request{
+		CallID:  j.r.ID,
+		Caller:  j.r.Caller,
+		Face:    j.r.Face,
+		Name:    j.r.Name,
+		Variant: j.r.Variant,
+	})
+	if refusal != nil {
+		return refusal
+	}
+	granted, ok := permit.Granted()
+	if !ok { // the gate gave neither: nothing may run
+		return dispatch.Refuse(j.entry, dispatch.ToolUnknown, "")
+	}
+	j.permit, j.granted = permit, granted
+	return nil
+}
+
+// check reads the arguments and holds them against the approved input schema.
+func (j *journey) check() *dispatch.Refusal {
+	limit := j.desk.o.MaxArguments
+	args, problem := readArguments(j.r.Params)
+	j.args = args
+	switch {
+	case problem != "":
+		return dispatch.Refuse(j.entry, dispatch.InvalidArguments, problem)
+	case len(args.raw) > limit:
+		return dispatch.Refuse(j.entry, dispatch.TooLarge, tooLarge(len(args.raw), limit))
+	}
+	if problem := j.desk.schemas.check(j.entry.Record.Approved, args.raw); problem != "" {
+		return dispatch.Refuse(j.entry, dispatch.InvalidArguments, problem)
+	}
+	return nil
+}
+
+// intend makes the intent durable, where the call may have an effect. The intent of
+// a read is written with its outcome.
+func (j *journey) intend(ctx context.Context) (*dispatch.Refusal, error) {
+	if j.granted.Class == contract.Read {
+		return nil, nil
+	}
+	err := j.desk.o.Journal.Append(ctx, j.intent())
+	switch {
+	case err == nil:
+		return nil, nil
+	case ctx.Err() != nil: // whoever asked is gone; the intent may stand in the audit
+		fail := gone(ctx, j.granted, "before it was sent")
+		j.writeOutcome(outcomeOf(fail), 0)
+		return nil, fail
+	}
+	j.desk.o.Log.Error("call refused: the audit can't be written",
+		"call", j.r.ID, "server", j.granted.Server, "tool", j.granted.Tool, "error", err)
+	return dispatch.Refuse(j.entry, dispatch.AuditUnavailable, ""), nil
+}
+
+// stillAdmitted looks once more, for the wait for the disk is long enough for a
+// person to quarantine the server or block the tool.
+func (j *journey) stillAdmitted() *dispatch.Refusal {
+	if j.desk.o.Tools.Catalogue() == j.catalogue {
+		return nil
+	}
+	before := j.granted
+	if refusal := j.ask(); refusal != nil {
+		return refusal
+	}
+	now := j.granted
+	if now.Server != before.Server || now.Incarnation != before.Incarnation ||
+		now.Kind != before.Kind || now.Tool != before.Tool ||
+		now.Approved != before.Approved || now.Live != before.Live || now.Class != before.Class {
+		return dispatch.Refuse(j.entry, dispatch.ToolChanged, "it changed while the call was being written down")
+	}
+	return nil
+}
+
+// whatOf is the sentence of a fault, for a refusal's detail; nothing of an error
+// that is no fault, for it may say more than an agent should read.
+func whatOf(err error) string {
+	if fault.KindOf(err) == fault.Internal {
+		return ""
+	}
+	return err.Error()
 }

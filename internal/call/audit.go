@@ -1,0 +1,88 @@
+package call
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-mcp/holdfast/core/dispatch"
+	"github.com/holdfast-mcp/holdfast/core/record"
+)
+
+// maxAsked bounds the name of a tool that does not exist, as the audit keeps it.
+const maxAsked = 200
+
+// entryOf is what all audit entries of the call have in common. No argument and no
+// result is written, only sizes and the digest of the arguments.
+func (j *journey) entryOf(t record.Type, at time.Time) record.Entry {
+	e := record.Entry{
+		Time:       at.UTC().Truncate(time.Microsecond),
+		Type:       t,
+		Actor:      record.Actor{Kind: record.Agent, Name: j.r.Caller.Name},
+		RequestID:  j.r.ID,
+		SettingsID: j.catalogue.Settings().ID,
+		Call: &record.Call{
+			ID:     j.r.ID,
+			Caller: j.r.Caller.Name,
+			Face:   j.face(),
+		},
+	}
+	if j.entry.Server.Name == "" {
+		e.Name = asked(j.r.Name)
+		return e
+	}
+	e.Server, e.Incarnation = j.entry.Server.Name, j.entry.Server.Incarnation
+	e.Kind, e.Name = string(j.entry.Record.Key.Kind), j.entry.Record.Key.Name
+	e.Call.Class = j.entry.Class.String()
+	e.Call.Approved, e.Call.Live = j.entry.Record.Approved.Digest(), j.entry.Record.Live.Digest()
+	e.Call.ArgsSHA256, e.Call.ArgsBytes = j.args.digest(), len(j.args.raw)
+	return e
+}
+
+func (j *journey) face() string {
+	switch {
+	case j.r.Variant != 0:
+		return "search"
+	case j.r.Face.Server != "":
+		return "server"
+	case j.r.Face.Direct:
+		return "direct"
+	default:
+		return ""
+	}
+}
+
+func (j *journey) intent() record.Entry { return j.entryOf(record.TypeIntent, j.begun) }
+
+func (j *journey) writeOutcome(outcome string, size int) {
+	now := j.desk.o.Now()
+	e := j.entryOf(record.TypeOutcome, now)
+	e.Call.Outcome, e.Call.ResultBytes, e.Call.Duration = outcome, size, now.Sub(j.begun)
+	if !hasEffect(j.granted.Class) {
+		j.desk.o.Journal.Enqueue(j.intent())
+	}
+	j.desk.o.Journal.Enqueue(e)
+}
+
+func (j *journey) writeRefusal(r *dispatch.Refusal) {
+	now := j.desk.o.Now()
+	e := j.entryOf(record.TypeRefusal, now)
+	e.Call.Refused, e.Call.Duration = string(r.Class), now.Sub(j.begun)
+	e.Call.Reasons = make([]string, len(r.Reasons))
+	for i, reason := range r.Reasons {
+		e.Call.Reasons[i] = string(reason)
+	}
+	j.desk.o.Journal.Enqueue(e)
+}
+
+// asked is a name that resolves to nothing, cut and made valid for the audit.
+func asked(name string) string {
+	if len(name) > maxAsked {
+		cut := maxAsked
+		for cut > 0 && !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name = name[:cut]
+	}
+	return strings.ToValidUTF8(name, "\uFFFD")
+}

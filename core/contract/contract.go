@@ -54,9 +54,6 @@ func Parse(raw []byte) Contract {
 		}
 	}
 	c := Contract{raw: bytes.Clone(raw)}
-	if c.raw == nil {
-		c.raw = []byte{}
-	}
 	root, problem := read(c.raw)
 	var annot annotations
 	if problem == "" {

@@ -31,8 +31,10 @@ type reader struct {
 // read gives the value of raw, or what is wrong with it and where.
 func read(raw []byte) (Value, string) {
 	r := reader{dec: jsontext.NewDecoder(bytes.NewBuffer(raw)), text: string(raw)}
-	// About one member for 32 bytes is what real definitions have.
-	r.member.next, r.valueOf.next, r.nodes.next = len(raw)/32+1, len(raw)/64+1, len(raw)/64+1
+	// What will be needed, nearly exactly: brackets and quotes are rare inside texts.
+	r.member.expect(bytes.Count(raw, []byte(`":`)))
+	r.nodes.expect(bytes.Count(raw, []byte("{")) + bytes.Count(raw, []byte("[")))
+	r.valueOf.expect(16)
 	v, err := r.value(0)
 	if err != nil {
 		return Value{}, r.describe(err)
@@ -51,13 +53,10 @@ func read(raw []byte) (Value, string) {
 func (r *reader) value(depth int) (Value, error) {
 	switch kind := r.dec.PeekKind(); kind {
 	case '{', '[':
-		if depth == MaxDepth {
+		switch {
+		case depth == MaxDepth:
 			return Value{}, errTooDeep
-		}
-		if _, err := r.dec.ReadToken(); err != nil {
-			return Value{}, err
-		}
-		if kind == '{' {
+		case kind == '{':
 			return r.object(depth + 1)
 		}
 		return r.array(depth + 1)
@@ -79,51 +78,51 @@ func (r *reader) value(depth int) (Value, error) {
 	}
 }
 
-// array reads the items and the closing bracket.
+// array reads the items and the brackets around them.
 func (r *reader) array(depth int) (Value, error) {
 	first := len(r.items)
-	for r.dec.PeekKind() != ']' {
-		v, err := r.value(depth)
-		if err != nil {
-			return Value{}, err
-		}
+	_, err := r.dec.ReadToken()
+	for err == nil && r.dec.PeekKind() != ']' {
+		var v Value
+		v, err = r.value(depth)
 		r.items = append(r.items, v)
+	}
+	if err != nil {
+		return Value{}, err
 	}
 	v := Value{kind: Array}
 	if len(r.items) > first {
-		n := r.node()
-		n.items = r.valueOf.cut(r.items[first:])
+		v.node = r.node()
+		v.node.items = r.valueOf.cut(r.items[first:])
 		r.items = r.items[:first]
-		v.node = n
 	}
-	_, err := r.dec.ReadToken()
+	_, err = r.dec.ReadToken()
 	return v, err
 }
 
-// object reads the members and the closing brace. That no name stands twice is
-// checked by the decoder, by the unescaped name.
+// object reads the members and the braces around them. That no name stands twice
+// is checked by the decoder, by the unescaped name.
 func (r *reader) object(depth int) (Value, error) {
 	first := len(r.members)
-	for r.dec.PeekKind() != '}' {
-		name, err := r.string()
-		if err != nil {
-			return Value{}, err
+	_, err := r.dec.ReadToken()
+	for err == nil && r.dec.PeekKind() != '}' {
+		var m Member
+		if m.Name, err = r.string(); err == nil {
+			m.Value, err = r.value(depth)
+			r.members = append(r.members, m)
 		}
-		v, err := r.value(depth)
-		if err != nil {
-			return Value{}, err
-		}
-		r.members = append(r.members, Member{Name: name, Value: v})
+	}
+	if err != nil {
+		return Value{}, err
 	}
 	v := Value{kind: Object}
 	if len(r.members) > first {
-		n := r.node()
-		n.members = r.member.cut(r.members[first:])
-		n.sorted = sortedOrder(n.members)
+		v.node = r.node()
+		v.node.members = r.member.cut(r.members[first:])
+		v.node.sorted = sortedOrder(v.node.members)
 		r.members = r.members[:first]
-		v.node = n
 	}
-	_, err := r.dec.ReadToken()
+	_, err = r.dec.ReadToken()
 	return v, err
 }
 
@@ -173,12 +172,16 @@ type slab[T any] struct {
 	next int // how many to allocate at once
 }
 
+// expect says how many will be needed. A text that only looks like many must
+// not cost memory, so there is a limit.
+func (s *slab[T]) expect(n int) { s.next = min(n, 1024) }
+
 // cut copies what into the slab.
 func (s *slab[T]) cut(what []T) []T {
 	n := len(what)
 	if n > len(s.free) {
 		s.free = make([]T, max(s.next, n))
-		s.next = 64
+		s.next = max(16, s.next/2)
 	}
 	out := s.free[:n:n]
 	s.free = s.free[n:]

@@ -7,19 +7,25 @@ package intake
 import (
 	"context"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/core/scan"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 // Store is what intake needs of storage.
 type Store interface {
 	Load(ctx context.Context) (approval.Settings, []approval.Server, []approval.Record, error)
+	// State is one consistent snapshot of what an act on a server reads; Now is not set.
 	State(ctx context.Context, server string) (approval.State, error)
 	// Commit is durable and whole, or fails; fault.Conflict: somebody else was first.
+	// The stored version of each written server and record is one over that which the
+	// change was made from.
 	Commit(ctx context.Context, c approval.Change) error
 	PutSettings(ctx context.Context, s approval.Settings, entries []record.Entry) error
 	Append(ctx context.Context, entries ...record.Entry) error
@@ -27,49 +33,127 @@ type Store interface {
 
 // Lister takes listings.
 type Lister interface {
+	// List takes one complete listing; it waits, within ctx, for a connection.
 	List(ctx context.Context, server string) (approval.Listing, error)
+	// Verified is when the last complete listing of the present connection was taken;
+	// zero when there is none, or the server announced a change since.
 	Verified(server string) time.Time
+	// CancelCalls cancels every call in flight to the server; it does not block.
 	CancelCalls(server string)
 }
 
-// Options of an Intake. All are required.
+// Options of an Intake. All but Judge and Restarted are required.
 type Options struct {
 	Store  Store
 	Lister Lister
-	// Judge binds the comparison and the scan to one pass's neighbours.
+	// Judge binds the comparison and the scan to one pass's neighbours. Without it
+	// nothing can be told, and whatever needs a comparison or a scan is held.
 	Judge func(neighbours []scan.Neighbour) approval.Judge
 	// Swapped is told of each new catalogue, in order, after it is in force: who
 	// keeps servers running or agents informed. It must not block.
 	Swapped func(*dispatch.Catalogue)
-	// Restarted is told that what is run changed for a server.
+	// Restarted is told, after Swapped, that what is run changed for a server. The
+	// catalogue has its new incarnation already. It must not block.
+	Restarted      func(server string)
 	VerifyInterval func() time.Duration // 0: every call
 	Now            func() time.Time
 	Log            *slog.Logger
 }
 
-type Intake struct{}
+// Intake owns the catalogue. Safe for concurrent use.
+type Intake struct {
+	o Options
 
-// New loads everything from the store and builds the first catalogue.
-func New(ctx context.Context, o Options) (*Intake, error) { panic("unwritten") }
+	lines lines // one act at a time on one server: load, decide, commit and swap
 
-// Catalogue is the snapshot in force.
-func (i *Intake) Catalogue() *dispatch.Catalogue { panic("unwritten") }
+	swap      sync.Mutex // owns the replacement of the catalogue and the order of Swapped
+	catalogue atomic.Pointer[dispatch.Catalogue]
+	listed    map[string][]approval.Key // by server: the order of its last pass
 
-// Apply runs one act on a server to its end: it loads the state, decides, commits
-// and swaps; a lost race starts again. The error is act's, or a fault.
-func (i *Intake) Apply(ctx context.Context, server string, act func(approval.State) (approval.Change, error)) (approval.Change, error) {
-	panic("unwritten")
+	settings sync.Mutex // one change of the settings at a time
+
+	passes   sync.Mutex // owns the lanes and what is known of past passes
+	lanes    map[string]*lane
+	passed   map[string]time.Time // the Verified of the last listing that was committed
+	reported map[string]string    // the last failure that was written down
+
+	life       context.Context // of what runs in the background
+	end        context.CancelFunc
+	background sync.WaitGroup
 }
 
-// Discover takes a pass of one server; callers at the same time share one.
-func (i *Intake) Discover(ctx context.Context, server string) error { panic("unwritten") }
+// New loads everything from the store and builds the first catalogue. ctx is for
+// the loading alone; Close ends what runs in the background.
+func New(ctx context.Context, o Options) (*Intake, error) {
+	settings, servers, records, err := o.Store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := &Intake{
+		o:        o,
+		listed:   make(map[string][]approval.Key),
+		lanes:    make(map[string]*lane),
+		passed:   make(map[string]time.Time),
+		reported: make(map[string]string),
+	}
+	i.life, i.end = context.WithCancel(context.Background())
+	i.catalogue.Store(dispatch.NewCatalogue(settings, servers, records))
+	return i, nil
+}
 
-// Fresh makes sure that the server's tools were listed within the verify interval,
-// taking a pass if need be, one for all that wait; fault.Unverified when it can't.
-func (i *Intake) Fresh(ctx context.Context, server string) error { panic("unwritten") }
+// Close ends the passes that run and waits for them. Nothing else is to be called
+// after it but Catalogue.
+func (i *Intake) Close() {
+	i.end()
+	i.background.Wait()
+}
+
+// Catalogue is the snapshot in force.
+func (i *Intake) Catalogue() *dispatch.Catalogue { return i.catalogue.Load() }
+
+// now is the time of an act, as the audit keeps it.
+func (i *Intake) now() time.Time { return i.o.Now().UTC().Truncate(time.Microsecond) }
 
 // SetSettings puts new settings in force: durable, audited, then a pass of each
-// server concerned.
+// server concerned, in the background. It changes no record and lifts no
+// quarantine by itself (docs/design/approval.md section 2).
 func (i *Intake) SetSettings(ctx context.Context, s approval.Settings, actor record.Actor) error {
-	panic("unwritten")
+	i.settings.Lock()
+	defer i.settings.Unlock()
+
+	old := i.Catalogue().Settings()
+	if s.ID == old.ID {
+		return nil
+	}
+	if s.ID == "" {
+		return fault.New(fault.Internal, "settings without an ID can't be put in force", "")
+	}
+	entries := approval.SettingsChanged(old, s, actor, i.now())
+	if err := i.o.Store.PutSettings(context.WithoutCancel(ctx), s, entries); err != nil {
+		return err
+	}
+
+	i.swap.Lock()
+	next := i.Catalogue().WithSettings(s)
+	i.catalogue.Store(next)
+	i.o.Swapped(next)
+	i.swap.Unlock()
+
+	for _, srv := range next.Servers() {
+		if srv.Runs() && concerns(old, s, srv) {
+			i.passSoon(srv.Name)
+		}
+	}
+	return nil
+}
+
+// concerns reports whether a change of settings may change what a pass of srv decides.
+func concerns(old, now approval.Settings, srv approval.Server) bool {
+	if old.ID == "" { // the first settings ever: nothing was decided under others
+		return false
+	}
+	oldMode, _ := old.ModeOf(srv)
+	mode, _ := now.ModeOf(srv)
+	return oldMode != mode || old.GateOff != now.GateOff || old.Keeps(srv) != now.Keeps(srv) ||
+		old.Unannotated != now.Unannotated || old.Lock != nil || now.Lock != nil
 }

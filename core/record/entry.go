@@ -1,5 +1,6 @@
 // Package record is what Holdfast writes down: the audit entries, their exact
 // bytes, and the hash chain over them. Pure; the store keeps them.
+// Specification: docs/design/record.md.
 package record
 
 import (
@@ -39,15 +40,27 @@ const (
 	TypePass       Type = "pass" // a listing that could not be taken, or an entry left out, and why
 )
 
-// Snapshot is a contract as an audit entry holds it. The chain covers Digest,
-// Problem and the SHA-256 of the raw bytes; the bytes themselves are stored once
-// for all entries and records that have them.
+// Snapshot is a contract as an audit entry holds it. The chain covers its Ref;
+// the bytes themselves are stored once for all entries and records that have them.
+// Who writes an entry sets Contract. Of an entry that was read back Ref is always
+// set, and Contract too where the bytes were read with it.
 type Snapshot struct {
 	Contract contract.Contract
+	Ref      Ref
 }
 
-// Entry is one line of the audit. Exactly the part that Type names is set.
+// Ref names a contract and its bytes without holding them. The zero Ref names none.
+type Ref struct {
+	Digest  contract.Digest
+	Problem string   // why it can't be read; empty when it can
+	Raw     [32]byte // SHA-256 of the raw bytes; zero when no bytes were kept
+	Bytes   int      // how many raw bytes there are
+}
+
+// Entry is one line of the audit. Exactly the part that Type names is set:
+// Transition, Call (intent, outcome, refusal) or Act (every other type).
 // Seq, Prev and Hash are given by the store when the entry is committed.
+// Lists and maps that are empty come back as nil.
 type Entry struct {
 	Seq         int64
 	Time        time.Time // UTC, to the microsecond
@@ -80,6 +93,7 @@ type Transition struct {
 	Bundle   string
 	Accepted []Finding // accepted findings that a scan approval used
 	Detail   map[string]string
+	State    [32]byte // hash of what is stored of the record from then on; given by the store
 }
 
 // Finding is a scan finding as it is written down.

@@ -4,100 +4,149 @@ package store
 
 import (
 	"context"
-	"time"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 
-	"github.com/holdfast-mcp/holdfast/core/approval"
-	"github.com/holdfast-mcp/holdfast/core/dispatch"
-	"github.com/holdfast-mcp/holdfast/core/record"
+	"modernc.org/sqlite"
+
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
-// Store is one database. Safe for concurrent use.
-type Store struct{}
+// Store is one database. Safe for concurrent use. That no other process writes
+// the same one is up to whoever opens it; a second writer is noticed, and then
+// nothing more is written.
+//
+// Every method that writes is durable when it returns nil. One that fails with
+// fault.Storage may have written all or nothing; once the outcome of a commit is
+// not known, every later write is refused until the database is opened again.
+type Store struct {
+	path  string
+	reads *sql.DB
+	w     *writer
 
-// Open opens or creates the database file and brings its schema up to date.
-func Open(ctx context.Context, path string) (*Store, error) { panic("unwritten") }
-func (s *Store) Close() error                               { panic("unwritten") }
-
-// Load gives everything that a start needs. Records come in the order in which
-// they were first stored.
-func (s *Store) Load(ctx context.Context) (approval.Settings, []approval.Server, []approval.Record, error) {
-	panic("unwritten")
+	closing sync.Once
+	closed  error
 }
 
-// State gives what an act on one server reads, in one snapshot; Now is not set.
-func (s *Store) State(ctx context.Context, server string) (approval.State, error) { panic("unwritten") }
+// DefaultsVersion is the version of the defaults that this program gives to a
+// new data directory (docs/design/approval.md section 8).
+const DefaultsVersion = 1
 
-// Commit writes a change whole, durably, or not at all: fault.Conflict when the
-// settings, the server or a record are no longer what it was made from.
-func (s *Store) Commit(ctx context.Context, c approval.Change) error { panic("unwritten") }
+// readers is how many read transactions run at once; more wait.
+const readers = 4
 
-// PutSettings replaces the settings snapshot together with its audit entries.
-func (s *Store) PutSettings(ctx context.Context, v approval.Settings, entries []record.Entry) error {
-	panic("unwritten")
+// Open opens or creates the database file, readable by its owner alone, and
+// brings its schema up to date. It fails with fault.Unavailable for a database
+// that a newer Holdfast wrote, and with fault.Corrupt for a file that is none of
+// ours or whose audit does not end in the entry that it should end in.
+func Open(ctx context.Context, path string) (*Store, error) {
+	return open(ctx, path, func(c driver.Connector) driver.Connector { return c })
 }
 
-// Append writes audit entries; they are durable when it returns. Concurrent
-// callers share a commit.
-func (s *Store) Append(ctx context.Context, entries ...record.Entry) error { panic("unwritten") }
-
-// Enqueue writes an audit entry soon, in order with Append; Close waits for it.
-// When the store failed for good, the next Append says so.
-func (s *Store) Enqueue(e record.Entry) { panic("unwritten") }
-
-// Tokens.
-func (s *Store) CreateToken(ctx context.Context, t dispatch.Token, e record.Entry) error {
-	panic("unwritten")
-}
-func (s *Store) RevokeToken(ctx context.Context, nameOrID string, at time.Time, e record.Entry) error {
-	panic("unwritten")
-}
-func (s *Store) Tokens(ctx context.Context) ([]dispatch.Token, error) { panic("unwritten") }
-
-// TokenByHash finds a token by the SHA-256 of its secret; fault.NotFound.
-func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (dispatch.Token, error) {
-	panic("unwritten")
-}
-
-// TouchToken notes when a token was last used; it may be late and is not durable.
-func (s *Store) TouchToken(id string, at time.Time) { panic("unwritten") }
-
-// AuditFilter selects audit entries; zero fields select everything.
-type AuditFilter struct {
-	Server, Name string
-	Types        []record.Type
-	Since, Until time.Time
-	Text         string // found anywhere in the entry
-	Before       int64  // seq: newest first, entries before this one; 0 starts at the end
-	Limit        int    // 0 is 100
+// open lets tests stand between the store and its connections.
+func open(ctx context.Context, path string, wrap func(driver.Connector) driver.Connector) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Storage, "the database's path can't be made absolute", "")
+	}
+	if err := createFile(path); err != nil {
+		return nil, fault.Wrap(err, fault.Storage, fmt.Sprintf("the database %s can't be created or made private: %v", path, err),
+			"Check that the data directory exists and belongs to you.")
+	}
+	// Fdatasync leaves out a file's times, which no recovery reads; where there is
+	// none the call says so and SQLite goes on with what the system has.
+	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
+		return nil, fault.Wrap(err, fault.Storage, "SQLite can't be set up", "")
+	}
+	writes, err := pool(path, 1, wrap, "_journal_mode=WAL", "_synchronous=FULL", "_foreign_keys=1",
+		"_pragma=wal_autocheckpoint(4000)", "_pragma=journal_size_limit(67108864)")
+	if err != nil {
+		return nil, openFault(path, err)
+	}
+	w, err := newWriter(ctx, writes, path)
+	if err != nil {
+		return nil, errors.Join(err, writes.Close())
+	}
+	reads, err := pool(path, readers, func(c driver.Connector) driver.Connector { return c }, "_query_only=1")
+	if err != nil {
+		return nil, errors.Join(openFault(path, err), w.conn.Close(), writes.Close())
+	}
+	go w.run()
+	return &Store{path: path, reads: reads, w: w}, nil
 }
 
-// Audit lists entries, newest first.
-func (s *Store) Audit(ctx context.Context, f AuditFilter) ([]record.Entry, error) { panic("unwritten") }
-
-// Entry gives one audit entry with its contracts in full.
-func (s *Store) Entry(ctx context.Context, seq int64) (record.Entry, error) { panic("unwritten") }
-
-// Walk calls f for every entry, oldest first, from seq on, until f fails.
-func (s *Store) Walk(ctx context.Context, from int64, f func(record.Entry) error) error {
-	panic("unwritten")
+// createFile makes sure that the database exists with mode 0600, which SQLite
+// gives to the files beside it too, and that its directory remembers it.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return os.Chmod(path, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }
 
-// ChainReport is the result of Verify.
-type ChainReport struct {
-	Entries int64
-	Head    [32]byte
-	BadSeq  int64  // 0 when the chain verifies
-	Problem string // what is wrong at BadSeq
+func pool(path string, size int, wrap func(driver.Connector) driver.Connector, params ...string) (*sql.DB, error) {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a Windows volume: file:///C:/...
+	}
+	params = append(params, "mode=rw", "_defensive=1", "_dqs=0", "_busy_timeout=5000", "_pragma=trusted_schema(0)")
+	dsn := "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + strings.Join(params, "&")
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(wrap(c))
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
 }
 
-// Verify recomputes the whole hash chain and that every record's version has its
-// transition's entry.
-func (s *Store) Verify(ctx context.Context) (ChainReport, error) { panic("unwritten") }
-
-// Reports are security scan reports, one (the last) a server.
-func (s *Store) PutReport(ctx context.Context, server string, r approval.Report) error {
-	panic("unwritten")
+// Close writes what was enqueued, and closes the database. Calls after it fail
+// with fault.Unavailable. It may be called again, and says the same.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		err := s.w.close()
+		s.closed = errors.Join(err, s.reads.Close(), s.w.db.Close())
+	})
+	return s.closed
 }
-func (s *Store) Report(ctx context.Context, server string) (*approval.Report, error) {
-	panic("unwritten")
+
+func openFault(path string, err error) error {
+	if isCorrupt(err) {
+		return fault.Wrap(err, fault.Corrupt, fmt.Sprintf("%s is damaged or is no database: %v", path, err),
+			"Restore it from a backup, or move it away to start empty.")
+	}
+	return fault.Wrap(err, fault.Storage, fmt.Sprintf("the database %s can't be opened: %v", path, err),
+		"Check the disk, and that no other program holds the file.")
+}
+
+// DataVersion is the version of the defaults that the data was last used under: a
+// lower one than DefaultsVersion until SetDataVersion says that the person was told.
+func (s *Store) DataVersion(ctx context.Context) (version int, err error) {
+	err = s.reading(ctx, "read the version of the defaults", func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'defaults'").Scan(&version)
+	})
+	return version, err
+}
+
+// SetDataVersion notes that the data is now used under these defaults.
+func (s *Store) SetDataVersion(ctx context.Context, version int) error {
+	return s.w.submit(ctx, nil, func(t *tx, _ int64) error {
+		return t.change("UPDATE meta SET value = ? WHERE name = 'defaults'", version)
+	})
 }

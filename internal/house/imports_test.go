@@ -117,6 +117,10 @@ var table = []row{
 		why:   "wires the rooms; the SDK is the demo's server and its agent, where nothing is proxied",
 	},
 	{
+		room: "internal/e2e", tests: []string{"*"},
+		why: "tests alone, from outside: published servers and clients against the binary",
+	},
+	{
 		room: "bench", libs: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/go-json-experiment/json/jsontext"},
 		why: "measures the binary from outside, as a user runs it; the SDK is what it is measured against",
 	},

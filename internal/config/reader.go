@@ -300,7 +300,7 @@ func (r *reader) oneOf(a at, words ...string) (string, bool) {
 	if !ok || slices.Contains(words, text) {
 		return text, ok
 	}
-	r.problem(a, "%q is not one of %s", show(text), list(words))
+	r.problem(a, "\"%s\" is not one of %s", show(text), list(words))
 	return "", false
 }
 
@@ -319,7 +319,7 @@ func (r *reader) texts(a at) ([]string, bool) {
 		r.problem(a, "must be a list of strings, [ ... ]")
 		return nil, false
 	}
-	list := make([]string, 0, len(array.Elements))
+	var list []string // nil when empty: no list and an empty one are the same
 	for n := range array.Elements {
 		text, ok := r.text(at{key: fmt.Sprintf("%s[%d]", a.key, n), v: &array.Elements[n]})
 		if !ok {

@@ -22,7 +22,7 @@ const (
 )
 
 // reference is one ${kind:name}; "$${" is a written "${".
-var reference = regexp.MustCompile(`\$?\$\{([^{}]*)\}?`)
+var reference = regexp.MustCompile(`\$\$\{|\$\{[^{}]*\}?`)
 
 // split gives the kind and name of what stands between the braces.
 func split(match string) (kind, name string, err error) {

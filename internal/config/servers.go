@@ -49,7 +49,6 @@ func MapName(name string) (mapped string, ok bool) {
 
 func (r *reader) servers(a at, c *Config) {
 	list, _ := r.members(a)
-	mapped := make(map[string]string)
 	for _, e := range list {
 		if !serverName.MatchString(e.name) {
 			why := "is no server name: 1 to 32 of a-z, 0-9 and -, not starting with -"
@@ -57,10 +56,7 @@ func (r *reader) servers(a at, c *Config) {
 				why += "; write " + near
 			}
 			r.problemAt(e.nameOffset, e.key, why)
-		} else if other, taken := mapped[e.name]; taken {
-			r.problemAt(e.nameOffset, e.key, "is the same name as "+other)
 		}
-		mapped[e.name] = e.key
 		if s, ok := r.server(e); ok {
 			c.Servers = append(c.Servers, s)
 		}
@@ -137,7 +133,7 @@ func (r *reader) whatRuns(a at, p *approval.Program, written at) {
 		r.problem(written, "web sockets are not supported; write \"stdio\" or \"http\"")
 		return
 	default:
-		r.problem(written, "%q is not one of \"stdio\", \"http\"", show(p.Type))
+		r.problem(written, "\"%s\" is not one of \"stdio\", \"http\"", show(p.Type))
 		return
 	}
 	switch p.Type {
@@ -217,9 +213,12 @@ func (r *reader) pairs(a at, name func(entry) bool) map[string]string {
 	if !ok {
 		return nil
 	}
-	pairs := make(map[string]string, len(list))
+	var pairs map[string]string // nil when empty: no env and an empty env are one program
 	for _, e := range list {
 		if text, ok := r.text(e.at); name(e) && ok && r.reference(e.at, text) {
+			if pairs == nil {
+				pairs = make(map[string]string, len(list))
+			}
 			pairs[e.name] = text
 		}
 	}

@@ -77,7 +77,7 @@ func (r *reader) trustMode(a at, whose string) (string, bool) {
 		return "", false
 	}
 	if !slices.Contains([]string{"manual", "scan", "auto"}, mode) {
-		what := "%q is not a trust mode: \"manual\", \"scan\" or \"auto\""
+		what := "\"%s\" is not a trust mode: \"manual\", \"scan\" or \"auto\""
 		if !r.strict {
 			what += "; it counts as manual for " + whose
 		}
@@ -108,17 +108,25 @@ func (r *reader) listen(a at, c *Config) {
 		return
 	}
 	var auth at
-	r.object(a, keys{
+	r.object(a, r.listenKeys(c, &auth), map[string]string{
+		"port": "it is part of address: \"127.0.0.1:7420\"",
+		"host": "it is part of address: \"127.0.0.1:7420\"",
+	})
+	if c.Listen.AuthOff && !Loopback(c.Listen.Addr) {
+		r.problem(auth, "\"off\" is accepted only where address is a loopback address, such as 127.0.0.1:7420: anybody who can connect could call every tool")
+	}
+}
+
+// listenKeys are the keys of listen; auth is where the word for auth stands.
+func (r *reader) listenKeys(c *Config, auth *at) keys {
+	return keys{
 		"address": func(a at) { r.address(a, c) },
 		"auth": func(a at) {
 			word, ok := r.oneOf(a, "on", "off")
-			c.Listen.AuthOff, auth = ok && word == "off", a
+			c.Listen.AuthOff, *auth = ok && word == "off", a
 		},
 		"origins": func(a at) { set(&c.Listen.Origins)(r.texts(a)) },
 		"hosts":   func(a at) { set(&c.Listen.Hosts)(r.texts(a)) },
-	}, map[string]string{"port": "it is part of address: \"127.0.0.1:7420\"", "host": "it is part of address: \"127.0.0.1:7420\""})
-	if c.Listen.AuthOff && !Loopback(c.Listen.Addr) {
-		r.problem(auth, "\"off\" is accepted only where address is a loopback address, such as 127.0.0.1:7420: anybody who can connect could call every tool")
 	}
 }
 

@@ -74,7 +74,15 @@ func (i *Intake) attempt(ctx context.Context, server string, listing []approval.
 			return approval.Change{}, err
 		}
 	}
-	i.putInForce(server, state, change, listing)
+	srv, records := merge(state, change)
+	if change.Server != nil && change.Made == 0 && !change.Remove {
+		// Only the store knows the first version: a name that was removed before
+		// does not begin at 1 again.
+		if stored, err := i.o.Store.State(context.WithoutCancel(ctx), server); err == nil && stored.Server.Version > 0 {
+			srv = stored.Server
+		}
+	}
+	i.putInForce(server, srv, records, change, listing)
 	return change, nil
 }
 
@@ -92,7 +100,7 @@ func (i *Intake) followStore(ctx context.Context, name string, before approval.S
 		return
 	}
 	i.o.Log.Warn("the store has the change that it reported as lost", "server", name)
-	i.putInForce(name, after, approval.Change{Name: name, Effects: approval.Effects{CancelCalls: true}}, nil)
+	i.putInForce(name, after.Server, after.Records, approval.Change{Name: name, Effects: approval.Effects{CancelCalls: true}}, nil)
 }
 
 func sameVersions(a, b []approval.Record) bool {
@@ -102,15 +110,13 @@ func sameVersions(a, b []approval.Record) bool {
 // putInForce swaps the catalogue for one with the change, carries the effects out
 // and tells. The caller holds the server's line, so swaps of one server happen in
 // the order of their commits.
-func (i *Intake) putInForce(server string, state approval.State, change approval.Change, listing []approval.Key) {
-	srv, records := merge(state, change)
-
+func (i *Intake) putInForce(server string, srv approval.Server, records []approval.Record, change approval.Change, listing []approval.Key) {
 	i.swap.Lock()
 	reordered := listing != nil && !slices.Equal(listing, i.listed[server])
 	if reordered {
 		i.listed[server] = listing
 	}
-	if change.Remove {
+	if srv.Version == 0 {
 		delete(i.listed, server)
 	}
 	committed := !change.Empty() || change.Effects.CancelCalls

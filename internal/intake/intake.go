@@ -25,7 +25,7 @@ type Store interface {
 	State(ctx context.Context, server string) (approval.State, error)
 	// Commit is durable and whole, or fails; fault.Conflict: somebody else was first.
 	// The stored version of each written server and record is one over that which the
-	// change was made from.
+	// change was made from, but for the first one of a server.
 	Commit(ctx context.Context, c approval.Change) error
 	PutSettings(ctx context.Context, s approval.Settings, entries []record.Entry) error
 	Append(ctx context.Context, entries ...record.Entry) error

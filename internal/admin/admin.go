@@ -88,9 +88,8 @@ type Options struct {
 	Servers Servers
 	Tokens  Tokens
 	Audit   Audit
-	// Mask gives a value with everything secret-looking hidden; key is the name it
-	// stands under (an environment variable, a header, a flag).
-	Mask func(key, value string) string
+	// Mask gives what is run with everything secret-looking hidden.
+	Mask func(approval.Program) approval.Program
 	// Config is the configuration in force, already masked.
 	Config func() Config
 	// Daemon says what only the running process knows.

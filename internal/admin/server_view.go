@@ -117,7 +117,7 @@ func (a *api) serverView(c *dispatch.Catalogue, s approval.Server) Server {
 		Name: s.Name, Incarnation: s.Incarnation,
 		Configured: s.Named, Enabled: s.Enabled, Quarantined: s.Quarantined, Proposal: s.Proposal,
 		FromFile: s.FromFile, Source: s.FileSource, TrustMode: mode.String(),
-		Program: MaskedProgram(s.Program, a.Mask), Options: PreferencesOf(s.Options), Created: s.Created,
+		Program: Program(a.Mask(s.Program)), Options: PreferencesOf(s.Options), Created: s.Created,
 		State: Connection{Phase: "stopped"},
 	}
 	if st, ok := a.Servers.State(s.Name); ok {
@@ -144,42 +144,6 @@ func moment(t time.Time) *time.Time {
 	}
 	t = t.UTC()
 	return &t
-}
-
-// MaskedProgram shows what is run without its secrets. An argument is masked under
-// the name of the flag before it, or its own: `--token X`, `--token=X`.
-func MaskedProgram(p approval.Program, mask func(key, value string) string) Program {
-	v := Program{
-		Type: p.Type, Command: p.Command, Cwd: p.Cwd, Isolation: p.Isolation,
-		Env: maskedMap(p.Env, mask), Headers: maskedMap(p.Headers, mask),
-	}
-	if p.URL != "" {
-		v.URL = mask("url", p.URL)
-	}
-	flag := ""
-	for _, arg := range p.Args {
-		name, value, joined := strings.Cut(arg, "=")
-		switch {
-		case strings.HasPrefix(arg, "-") && joined:
-			v.Args, flag = append(v.Args, name+"="+mask(strings.TrimLeft(name, "-"), value)), ""
-		case strings.HasPrefix(arg, "-"):
-			v.Args, flag = append(v.Args, arg), strings.TrimLeft(arg, "-")
-		default:
-			v.Args, flag = append(v.Args, mask(flag, arg)), ""
-		}
-	}
-	return v
-}
-
-func maskedMap(m map[string]string, mask func(key, value string) string) map[string]string {
-	if len(m) == 0 {
-		return nil
-	}
-	v := make(map[string]string, len(m))
-	for k, s := range m {
-		v[k] = mask(k, s)
-	}
-	return v
 }
 
 // PreferencesOf shows the options of a server.

@@ -101,3 +101,27 @@ type decideInput struct {
 	OnServer
 	Body Decision
 }
+
+// NamedTool names a record.
+type NamedTool struct {
+	Kind string `json:"kind,omitempty" enum:"tool,prompt,template,instructions" default:"tool"`
+	Name string `json:"name"`
+}
+
+// Block names the tools to block. It takes no digest: a server that changes its
+// tools on every listing must not be able to keep a person from blocking them.
+type Block struct {
+	ExpectedIncarnation string      `json:"expected_incarnation" minLength:"1" maxLength:"200"`
+	Tools               []NamedTool `json:"tools" nullable:"false" minItems:"1" maxItems:"20000"`
+}
+
+func (a *api) blockTools(ctx context.Context, in *struct {
+	OnServer
+	Body Block
+}) (*body[Decided], error) {
+	d := decideInput{OnServer: in.OnServer, Body: Decision{ExpectedIncarnation: in.Body.ExpectedIncarnation}}
+	for _, t := range in.Body.Tools {
+		d.Body.Tools = append(d.Body.Tools, SeenTool{Kind: t.Kind, Name: t.Name})
+	}
+	return a.decide(approval.Block)(ctx, &d)
+}

@@ -23,6 +23,6 @@ func (a *api) toolRoutes() {
 	route(a, "tool-history", http.MethodGet, one+"/history", "Every transition of one, newest first", a.toolHistory)
 	route(a, "approve-tools", http.MethodPost, tools+"/approve", "Approve live contracts, all or none", a.decide(approval.Approve))
 	route(a, "dismiss-tools", http.MethodPost, tools+"/dismiss", "Decline waiting updates, all or none", a.decide(approval.Dismiss))
-	route(a, "block-tools", http.MethodPost, tools+"/block", "Block, whatever the contract is", a.decide(approval.Block))
+	route(a, "block-tools", http.MethodPost, tools+"/block", "Block, whatever the contract is", a.blockTools)
 	route(a, "unblock-tools", http.MethodPost, tools+"/unblock", "Take a block away, all or none", a.decide(approval.Unblock))
 }

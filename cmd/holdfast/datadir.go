@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/holdfast-mcp/holdfast/internal/config"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
+)
+
+// Names in a data directory.
+const (
+	socketName   = "holdfast.sock"
+	databaseName = "holdfast.db"
+	lockName     = "lock"
+	logsName     = "logs"
+)
+
+// maxSocketPath is the shortest limit of the systems we run on, macOS's.
+const maxSocketPath = 103
+
+func socketPath(dir string) string { return filepath.Join(dir, socketName) }
+
+// dataDirectory is --data-dir, HOLDFAST_DATA_DIR, what the configuration says, or
+// the place for state of this system, in this order.
+func (a *app) dataDirectory() (string, error) {
+	dir := a.dataDir
+	if dir == "" {
+		dir = a.getenv("HOLDFAST_DATA_DIR")
+	}
+	if dir == "" {
+		// A configuration that can't be read must not keep a person from the daemon
+		// that runs on the one before: then only the default is known.
+		if c, err := config.Load(a.configFile(), false); err == nil {
+			dir = c.DataDir
+		}
+	}
+	if dir == "" {
+		return a.defaultDataDirectory()
+	}
+	return filepath.Abs(dir)
+}
+
+func (a *app) defaultDataDirectory() (string, error) {
+	if dir := a.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "holdfast"), nil
+	}
+	if runtime.GOOS == "windows" {
+		if dir := a.getenv("LOCALAPPDATA"); dir != "" {
+			return filepath.Join(dir, "holdfast"), nil
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fail(exitUsage, fault.BadInput, "there is no home directory to keep the data in", "give --data-dir")
+	}
+	return filepath.Join(home, ".local", "state", "holdfast"), nil
+}
+
+// configFile is --config, HOLDFAST_CONFIG, or empty: the default place.
+func (a *app) configFile() string {
+	if a.configPath != "" {
+		return a.configPath
+	}
+	return a.getenv("HOLDFAST_CONFIG")
+}
+
+// prepareDataDirectory makes the directory and sees to it that it is private.
+func prepareDataDirectory(dir string) error {
+	if n := len(socketPath(dir)); n > maxSocketPath {
+		return fault.New(fault.BadInput, fmt.Sprintf("the path of the data directory is %d characters too long for a socket in it", n-maxSocketPath), "give a shorter --data-dir")
+	}
+	if err := os.MkdirAll(filepath.Join(dir, logsName), 0o700); err != nil {
+		return fault.Wrap(err, fault.Storage, "the data directory can't be made: "+plain(err), "choose another with --data-dir")
+	}
+	if err := makePrivate(dir); err != nil {
+		return fault.Wrap(err, fault.Storage, "the data directory can't be made private: "+plain(err), "it must belong to the user who runs Holdfast")
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerUID asks the kernel who connected.
+func peerUID(c *net.UnixConn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -2, err
+	}
+	var cred *unix.Ucred
+	var failed error
+	if err := raw.Control(func(fd uintptr) {
+		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return -2, err
+	}
+	if failed != nil {
+		return -2, failed
+	}
+	return int(cred.Uid), nil
+}

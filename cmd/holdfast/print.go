@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/holdfast-mcp/holdfast/internal/fault"
+)
+
+// printJSON prints an answer in its stable shape.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// notef tells on standard error what is not the answer.
+func (a *app) notef(format string, args ...any) { fmt.Fprintf(a.err, format, args...) }
+
+// table prints rows under a heading; cells must be visible text.
+func (a *app) table(heading []string, rows [][]string) {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(heading, "\t"))
+	for _, r := range rows {
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(r, "\t"), "\t"))
+	}
+	_ = w.Flush()
+}
+
+// fields prints names and values below each other; empty values are left out.
+func (a *app) fields(pairs ...string) { writeFields(a.out, pairs...) }
+
+func writeFields(out io.Writer, pairs ...string) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", pairs[i], pairs[i+1])
+		}
+	}
+	_ = w.Flush()
+}
+
+// isTerminal reports whether a stream is one that a person looks at.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Styles of the terminal; nothing when the output is none, or NO_COLOR is set.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (a *app) style(code, s string) string {
+	if s == "" || a.getenv("NO_COLOR") != "" || a.getenv("TERM") == "dumb" || !isTerminal(a.out) {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// confirm asks a person. Without a terminal nobody can answer: it refuses with
+// instead, which says what to do there.
+func (a *app) confirm(question string, instead *failure) error {
+	if !isTerminal(a.in) || !isTerminal(a.err) {
+		return instead
+	}
+	a.notef("%s [y/N] ", question)
+	line, _ := bufio.NewReader(a.in).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return fail(exitFailed, fault.Cancelled, "nothing was changed: you did not say yes", "")
+}
+
+func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+func maybeClock(t *time.Time, none string) string {
+	if t == nil {
+		return none
+	}
+	return clock(*t)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// plural gives "1 tool" or "3 tools".
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// styleErr is style for standard error.
+func (a *app) styleErr(code, s string) string {
+	if a.getenv("NO_COLOR") != "" || a.getenv("TERM") == "dumb" || !isTerminal(a.err) {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// app is what every command knows: the streams and the global flags.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+
+	json       bool
+	dataDir    string
+	configPath string
+}
+
+func (a *app) root() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "holdfast",
+		Short: "A gate between AI agents and their MCP servers",
+		Long: `Holdfast stands between AI agents and their MCP servers. New servers are
+quarantined, every approved tool contract is pinned, what changed is held for a
+person, and every call goes through one gate.
+
+  holdfast demo      shows it in a minute
+  holdfast serve     starts it
+  holdfast status    says how it stands
+
+` + exitHelp,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: known, RunE: showHelp,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	f := c.PersistentFlags()
+	f.BoolVar(&a.json, "json", false, "print answers and errors as JSON")
+	f.StringVar(&a.dataDir, "data-dir", "", "data directory (HOLDFAST_DATA_DIR)")
+	f.StringVar(&a.configPath, "config", "", "configuration file (HOLDFAST_CONFIG)")
+	c.SetFlagErrorFunc(flagFailure)
+	c.AddCommand(
+		a.serveCommand(), a.stdioCommand(), a.statusCommand(), a.serverCommand(), a.toolCommand(),
+		a.tokenCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(), a.demoCommand(), a.demoServerCommand(),
+	)
+	return c
+}
+
+// group is a command that only holds others.
+func group(use, short string, children ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: known, RunE: showHelp}
+	c.AddCommand(children...)
+	return c
+}
+
+func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
+
+// known refuses a word that is no command of a group, and names the nearest one.
+func known(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := fmt.Sprintf("`%s --help` lists the commands", c.CommandPath())
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean `%s %s`?", c.CommandPath(), near[0])
+	}
+	return usage(fmt.Sprintf("%q is not a command of `%s`", args[0], c.CommandPath()), hint)
+}
+
+// takes requires exactly the named arguments.
+func takes(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usage(wanted(c, names, len(args)), "usage: "+c.UseLine())
+	}
+}
+
+// takesSome requires one argument of the name or more.
+func takesSome(name string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return usage(wanted(c, []string{name}, 0), "usage: "+c.UseLine())
+	}
+}
+
+func wanted(c *cobra.Command, names []string, got int) string {
+	if len(names) == 0 {
+		return fmt.Sprintf("`%s` takes no arguments, %d given", c.CommandPath(), got)
+	}
+	if got < len(names) {
+		return fmt.Sprintf("`%s` needs %s", c.CommandPath(), strings.Join(names[got:], " and "))
+	}
+	return fmt.Sprintf("`%s` takes only %s, %d given", c.CommandPath(), strings.Join(names, " and "), got)
+}
+
+var unknownFlag = regexp.MustCompile(`unknown (?:shorthand )?flag: (?:'.' in )?(-\S+)`)
+
+// flagFailure says which flag was not understood and names the nearest one.
+func flagFailure(c *cobra.Command, err error) error {
+	hint := fmt.Sprintf("`%s --help` lists the flags", c.CommandPath())
+	m := unknownFlag.FindStringSubmatch(err.Error())
+	if m == nil {
+		return usage(err.Error(), hint)
+	}
+	best, least := "", len(m[1])/2
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := editDistance(strings.TrimLeft(m[1], "-"), f.Name); d < least && !f.Hidden {
+			best, least = f.Name, d
+		}
+	})
+	if best != "" {
+		hint = "did you mean --" + best + "?"
+	}
+	return usage(fmt.Sprintf("`%s` has no flag %s", c.CommandPath(), m[1]), hint)
+}
+
+// editDistance counts the letters to add, drop or replace from a to b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diagonal = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				return a.printJSON(map[string]string{"version": version})
+			}
+			a.printf("holdfast %s\n", version)
+			return nil
+		},
+	}
+}
+
+// startHint says how to start the daemon that was not there.
+func (a *app) startHint() string {
+	command := "holdfast serve"
+	if a.dataDir != "" {
+		command = "holdfast --data-dir " + shellWord(a.dataDir) + " serve"
+	}
+	return "start it with `" + command + "`"
+}
+
+// shellWord quotes a word so that it can be pasted into a shell.
+func shellWord(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,~", r)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/admin"
+)
+
+func (a *app) serverReleaseCommand() *cobra.Command {
+	var yes bool
+	var accept []string
+	c := &cobra.Command{
+		Use: "release NAME", Short: "Release a server from quarantine and approve what waits on it", Args: takes("the name of a server"),
+		Long: `Release a server from quarantine. What it would approve and what it would leave is
+shown first; the release names exactly the contracts that were shown, so that what
+the server lists in the meantime is not approved by it.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := a.client()
+			if err != nil {
+				return err
+			}
+			p, err := previewRelease(c.Context(), cl, args[0])
+			if err != nil {
+				return err
+			}
+			r, err := releaseRequest(p, accept)
+			if err != nil {
+				return err
+			}
+			if !a.json {
+				a.printPreview(p)
+			}
+			if !yes && p.Quarantined {
+				question := fmt.Sprintf("Release %s and approve %s?", p.Server, plural(len(r.Tools)+len(r.AcceptFindings), "contract"))
+				refused := usage("a release approves what was shown, and nobody is there to confirm it", "look at the tools, then add --yes")
+				if err := a.confirm(question, refused); err != nil {
+					return err
+				}
+			}
+			var s admin.Server
+			if err := cl.do(c.Context(), http.MethodPost, serverPath(p.Server)+"/release", r, &s); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(s)
+			}
+			a.printf("%s: released. %s\n", s.Name, visible(s.Summary))
+			return nil
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().StringArrayVar(&accept, "accept-findings", nil, "TOOL=DIGEST: approve it in spite of its hard findings (repeatable)")
+	return c
+}
+
+func previewRelease(ctx context.Context, cl *client, name string) (admin.ReleasePreview, error) {
+	var p admin.ReleasePreview
+	err := cl.do(ctx, http.MethodGet, serverPath(name)+"/release", nil, &p)
+	return p, err
+}
+
+// releaseRequest names what the preview showed.
+func releaseRequest(p admin.ReleasePreview, accept []string) (admin.Release, error) {
+	r := admin.Release{ExpectedIncarnation: p.Incarnation, Tools: []admin.SeenTool{}}
+	for _, t := range p.Approves {
+		r.Tools = append(r.Tools, admin.SeenTool{Kind: t.Kind, Name: t.Name, Digest: t.Digest})
+	}
+	for _, s := range accept {
+		i := strings.LastIndex(s, "=")
+		if i < 1 {
+			return r, usage(fmt.Sprintf("--accept-findings %s is not TOOL=DIGEST", visible(s)), "the digest stands in `holdfast tool show`")
+		}
+		seen := admin.SeenTool{Kind: "tool", Name: s[:i], Digest: s[i+1:]}
+		for _, t := range p.Findings {
+			if t.Name == seen.Name {
+				seen.Kind = t.Kind
+			}
+		}
+		r.AcceptFindings = append(r.AcceptFindings, seen)
+	}
+	return r, nil
+}
+
+func (a *app) printPreview(p admin.ReleasePreview) {
+	a.printf("A release of %s approves\n\n", p.Server)
+	a.printOffers(p.Approves, "nothing: no contract waits")
+	if len(p.Findings) > 0 {
+		a.printf("\nand leaves for their hard findings\n\n")
+		a.printOffers(p.Findings, "")
+	}
+	if len(p.Leaves) > 0 {
+		a.printf("\nand leaves as they are\n\n")
+		a.printOffers(p.Leaves, "")
+	}
+	a.printf("\n")
+}
+
+func (a *app) printOffers(tools []admin.Tool, none string) {
+	if len(tools) == 0 {
+		a.printf("  %s\n", none)
+		return
+	}
+	var rows [][]string
+	for _, t := range tools {
+		what := t.Text
+		if !t.InReview || t.Problem != "" {
+			what = t.Summary
+		}
+		rows = append(rows, []string{"  " + visible(toolWord(t)), t.Class, shortDigest(t.Digest), visible(cut(firstLine(what), 44))})
+	}
+	a.table([]string{"  NAME", "CLASS", "DIGEST", "WHAT IT SAYS"}, rows)
+}
+
+// toolWord is a name with its kind, where that is not tool.
+func toolWord(t admin.Tool) string {
+	if t.Kind == "tool" {
+		return t.Name
+	}
+	return strings.TrimSpace(t.Kind + " " + t.Name)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+func shortDigest(d string) string { return cut(strings.TrimPrefix(d, "sha256:"), 13) }

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/admin"
+)
+
+func (a *app) toolCommand() *cobra.Command {
+	return group("tool", "Look at and decide about tools",
+		a.toolListCommand(), a.toolShowCommand(), a.toolApproveCommand(), a.toolDismissCommand(),
+		a.toolBlockCommand(), a.toolUnblockCommand(), a.toolHistoryCommand(),
+	)
+}
+
+// toolName is one record as the command line names it.
+type toolName struct{ server, kind, name string }
+
+func (t toolName) String() string { return t.server + "/" + t.name }
+
+// parseTool reads SERVER/TOOL or server__tool. A server's name has no underscore
+// and no slash, so either can be read in one way only.
+func parseTool(s, kind string) (toolName, error) {
+	t := toolName{kind: kind}
+	i, j := strings.Index(s, "/"), strings.Index(s, "__")
+	switch {
+	case i > 0 && (j < 0 || i < j):
+		t.server, t.name = s[:i], s[i+1:]
+	case j > 0:
+		t.server, t.name = s[:j], s[j+2:]
+	}
+	if t.server == "" || (t.name == "" && kind != "instructions") {
+		return t, usage(fmt.Sprintf("%q names no tool", visible(s)), "write SERVER/TOOL or server__tool")
+	}
+	return t, nil
+}
+
+const toolKinds = "tool, prompt, template or instructions"
+
+func (a *app) toolListCommand() *cobra.Command {
+	var server, status, query, kind string
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List tools, prompts, templates and instructions", Args: takes(),
+		Example: `  holdfast tool list --status review      what waits for a person
+  holdfast tool list --server memory --query graph`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cl, err := a.client()
+			if err != nil {
+				return err
+			}
+			q := url.Values{}
+			for k, v := range map[string]string{"server": server, "status": status, "query": query, "kind": kind} {
+				if v != "" {
+					q.Set(k, v)
+				}
+			}
+			tools, err := all[admin.Tool](c.Context(), cl, "/api/v1/tools", q)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(list[admin.Tool]{tools})
+			}
+			if len(tools) == 0 {
+				a.printf("No tool is like that.\n")
+				return nil
+			}
+			a.printTools(tools)
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&server, "server", "", "of this server")
+	f.StringVar(&status, "status", "", "pending, approved, changed, ready, waiting, blocked, absent or review")
+	f.StringVar(&query, "query", "", "with this text in name, title or description")
+	f.StringVar(&kind, "kind", "", toolKinds)
+	return c
+}
+
+func (a *app) printTools(tools []admin.Tool) {
+	var rows [][]string
+	for _, t := range tools {
+		rows = append(rows, []string{visible(t.Server + "/" + toolWord(t)), t.Status, t.Class, visible(cut(t.Summary, 60))})
+	}
+	a.table([]string{"TOOL", "STATUS", "CLASS", "WHY"}, rows)
+}
+
+func review(ctx context.Context, cl *client, t toolName) (admin.Review, error) {
+	var r admin.Review
+	err := cl.do(ctx, http.MethodGet, toolPath(t)+"/review?kind="+t.kind, nil, &r)
+	return r, err
+}
+
+func (a *app) toolShowCommand() *cobra.Command {
+	var kind string
+	c := &cobra.Command{
+		Use: "show SERVER/TOOL", Aliases: []string{"review"}, Short: "Show a tool as a person reviews it: why it is held, both contracts, the digest", Args: takes("a tool"),
+		RunE: func(c *cobra.Command, args []string) error {
+			t, err := parseTool(args[0], kind)
+			if err != nil {
+				return err
+			}
+			cl, err := a.client()
+			if err != nil {
+				return err
+			}
+			r, err := review(c.Context(), cl, t)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(r)
+			}
+			a.printReview(r)
+			if r.Tool.InReview && r.CanApprove {
+				a.printf("\nTo approve exactly this:\n\n  %s\n", a.approveLine(r))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&kind, "kind", "tool", toolKinds)
+	return c
+}
+
+// approveLine is the command that approves what a review showed, and nothing else.
+func (a *app) approveLine(r admin.Review) string { return a.decideLine("approve", r) }
+
+func (a *app) decideLine(verb string, r admin.Review) string {
+	words := []string{"holdfast"}
+	if a.dataDir != "" {
+		words = append(words, "--data-dir", shellWord(a.dataDir))
+	}
+	words = append(words, "tool", verb, shellWord(r.Tool.Server+"/"+r.Tool.Name))
+	if r.Tool.Kind != "tool" {
+		words = append(words, "--kind", r.Tool.Kind)
+	}
+	return strings.Join(append(words, "--digest", r.Live.Digest), " ")
+}
+
+func (a *app) toolHistoryCommand() *cobra.Command {
+	var kind string
+	c := &cobra.Command{
+		Use: "history SERVER/TOOL", Short: "Show every transition of a tool: what, why, who", Args: takes("a tool"),
+		RunE: func(c *cobra.Command, args []string) error {
+			t, err := parseTool(args[0], kind)
+			if err != nil {
+				return err
+			}
+			cl, err := a.client()
+			if err != nil {
+				return err
+			}
+			entries, err := all[admin.AuditEntry](c.Context(), cl, toolPath(t)+"/history", url.Values{"kind": {kind}})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(list[admin.AuditEntry]{entries})
+			}
+			if len(entries) == 0 {
+				a.printf("Nothing is written about %s.\n", visible(t.String()))
+				return nil
+			}
+			var rows [][]string
+			for _, e := range entries {
+				tr, digest := e.Transition, ""
+				if tr == nil {
+					continue
+				}
+				if tr.New != nil {
+					digest = shortDigest(tr.New.Digest)
+				}
+				rows = append(rows, []string{fmt.Sprint(e.Seq), clock(e.Time), tr.From + " → " + tr.To, tr.Reason, actorWord(e.Actor), digest, visible(strings.Join(tr.Signals, " "))})
+			}
+			a.table([]string{"SEQ", "TIME", "STATUS", "REASON", "BY", "CONTRACT", "SIGNALS"}, rows)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&kind, "kind", "tool", toolKinds)
+	return c
+}
+
+func actorWord(x admin.Actor) string {
+	if x.Name == "" {
+		return x.Kind
+	}
+	return visible(x.Kind + " " + x.Name)
+}

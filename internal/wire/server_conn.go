@@ -1,0 +1,169 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// lastWords is how long what is being answered may still take once the agent
+// closed its side: `printf ... | holdfast stdio` wants its answers.
+const lastWords = 2 * time.Second
+
+// ServeConn serves one Face over a Conn (stdio) until it ends or ctx does: nil when
+// the agent closed its side. Requests are answered as they are done; notifications
+// are taken in the order in which they came. It returns when nothing of the session
+// runs any more, and leaves c open.
+func ServeConn(ctx context.Context, c Conn, f Face, who any) error {
+	s := &connServer{conn: c, face: f, who: who, box: newOutbox()}
+	s.ctx, s.stop = context.WithCancelCause(ctx)
+	defer s.stop(nil)
+	writing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		s.write(writing)
+	}()
+	err := s.receive()
+	if errors.Is(err, io.EOF) {
+		err = nil
+		late := time.AfterFunc(lastWords, func() { s.flights.end(errEnded) })
+		s.work.Wait()
+		late.Stop()
+	}
+	s.flights.end(errEnded)
+	s.work.Wait()
+	s.box.close()
+	late := time.AfterFunc(lastWords, giveUp) // an agent that does not read holds nobody
+	<-written
+	late.Stop()
+	if s.opened {
+		f.Closed(s.state)
+	}
+	return err
+}
+
+type connServer struct {
+	conn    Conn
+	face    Face
+	who     any
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	box     *outbox
+	flights flights
+	work    sync.WaitGroup
+
+	// of the goroutine that receives
+	opened bool
+	state  any
+}
+
+func (s *connServer) ID() string                          { return "" }
+func (s *connServer) Notify(method string, params []byte) { s.box.note(method, params) }
+
+func (s *connServer) receive() error {
+	for {
+		m, err := s.conn.Receive(s.ctx)
+		if err != nil {
+			return err
+		}
+		if s.box.waiting() > maxFlights {
+			return errors.New("the agent sends requests and does not read the answers")
+		}
+		switch {
+		case m.Kind == Request:
+			s.request(m)
+		case m.Kind == Notification && m.Method == "notifications/cancelled":
+			s.flights.cancel(m)
+		case m.Kind == Notification && s.opened:
+			s.face.Notify(s.state, m)
+		}
+	}
+}
+
+func (s *connServer) request(m Message) {
+	switch {
+	case m.Method == "ping":
+		s.box.put(NewResult(m.ID, nil))
+	case m.Method == "initialize" && s.opened:
+		s.box.put(NewError(m.ID, CodeInvalidRequest, "the session was initialized before", nil))
+	case m.Method == "initialize":
+		result, state, rpcErr := s.face.Open(s.ctx, s, m, s.who)
+		if s.opened = rpcErr == nil; s.opened {
+			s.state = state
+		}
+		s.box.put(reply(m.ID, result, rpcErr))
+	case !s.opened:
+		s.box.put(NewError(m.ID, CodeInvalidRequest, "the session is not open: begin with initialize", nil))
+	default:
+		s.start(m)
+	}
+}
+
+// start answers a request in a goroutine of its own.
+func (s *connServer) start(m Message) {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	x := &flight{id: m.ID, cancel: cancel}
+	if ok, _ := s.flights.add(x); !ok {
+		cancel(nil)
+		s.box.put(NewError(m.ID, CodeInternal, "too many requests are being answered; wait for some", nil))
+		return
+	}
+	state := s.state
+	s.work.Go(func() {
+		defer cancel(nil)
+		var over sync.Mutex // guards done: nothing of a request follows its answer
+		done := false
+		notify := func(method string, params []byte) {
+			over.Lock()
+			defer over.Unlock()
+			if !done {
+				s.box.note(method, params)
+			}
+		}
+		result, rpcErr := s.face.Request(ctx, state, Exchange{Peer: s, Message: m, Notify: notify})
+		over.Lock()
+		defer over.Unlock()
+		done = true
+		if cancelled := s.flights.remove(x); !cancelled { // who cancelled wants no answer
+			s.box.put(reply(m.ID, result, rpcErr))
+		}
+	})
+}
+
+// write writes what waits until the box is closed. An agent that is gone ends the
+// session.
+func (s *connServer) write(writing context.Context) {
+	broken := false
+	for {
+		items, open := s.box.take()
+		for _, p := range items {
+			if broken {
+				break
+			}
+			if err := s.conn.Send(writing, p.raw); err != nil {
+				broken = true
+				s.stop(err)
+			}
+		}
+		if !open {
+			return
+		}
+		<-s.box.wake
+	}
+}
+
+// AnswerTo gives the message that answers bytes which are no message, for the bad
+// function of NewLineConn; nil when err is not of that kind.
+func AnswerTo(err error) []byte {
+	if bad, ok := errors.AsType[*SyntaxError](err); ok {
+		return NewError(bad.ID, bad.Code, "the message "+bad.Error(), nil)
+	}
+	if long, ok := errors.AsType[*TooLongError](err); ok {
+		return NewError(nil, CodeInvalidRequest, long.Error(), nil)
+	}
+	return nil
+}

@@ -124,30 +124,14 @@ func (r Record) Waiting() bool {
 	return r.Status == Approved && !r.Live.Equal(r.Approved)
 }
 
-// InReview reports whether the record stands in the review queue.
-func (r Record) InReview() bool { panic("unwritten") }
-
-// Program is what is run or connected to: each field as written, with no secret
-// resolved and defaults filled in. Two equal Programs are one incarnation.
-type Program struct {
-	Type      string            `json:"type"` // "stdio" or "http"
-	Command   string            `json:"command,omitempty"`
-	Args      []string          `json:"args,omitempty"`
-	Cwd       string            `json:"cwd,omitempty"`
-	URL       string            `json:"url,omitempty"`
-	Isolation string            `json:"isolation,omitempty"`
-	Env       map[string]string `json:"env,omitempty"`
-	Headers   map[string]string `json:"headers,omitempty"`
-}
-
-// Options are the settings of a server that are no part of what is run.
-type Options struct {
-	TrustMode     string        `json:"trust_mode,omitempty"` // as written; "" is absent
-	OnHold        string        `json:"on_hold,omitempty"`    // "", "block" or "keep"
-	EnabledTools  []string      `json:"enabled_tools,omitempty"`
-	DisabledTools []string      `json:"disabled_tools,omitempty"`
-	Timeout       time.Duration `json:"timeout,omitempty"`        // of one call; 0 is the default
-	MaxConcurrent int           `json:"max_concurrent,omitempty"` // calls at once; 0 is the default
+// InReview reports whether the record stands in the review queue: pending, changed
+// or waiting without having been dismissed, and neither blocked nor absent.
+func (r Record) InReview() bool {
+	if r.Blocked || r.Absent {
+		return false
+	}
+	undecided := r.Waiting() && r.Live.Digest() != r.Declined
+	return r.Status == Pending || r.Status == Changed || undecided
 }
 
 // Server is what is stored about one server. The zero Server is not stored.
@@ -193,22 +177,6 @@ type Lock struct {
 	Pins   map[Key]contract.Digest
 }
 
-// ParseMode reads a trust mode as it is written to the product: exactly "manual",
-// "scan" or "auto"; anything else is refused (bad_trust_mode).
-func ParseMode(s string) (Mode, error) { panic("unwritten") }
-
-// String is the word of the mode.
-func (m Mode) String() string { panic("unwritten") }
-
-// String is "none", "pending", "approved" or "changed".
-func (s Status) String() string { panic("unwritten") }
-
-// ModeOf is the mode in force for srv, and the bad value that counts as manual, if any.
-func (s Settings) ModeOf(srv Server) (mode Mode, bad string) { panic("unwritten") }
-
-// Keeps reports whether on_hold is keep for srv.
-func (s Settings) Keeps(srv Server) bool { panic("unwritten") }
-
 // Judge compares and scans for one pass, with the neighbours already bound.
 // It is pure. A nil Judge can't tell: everything that needs it is held.
 type Judge interface {
@@ -240,6 +208,10 @@ type Change struct {
 	Remove     bool     // the server, its records and the tokens' grants on it
 	Entries    []record.Entry
 	Effects    Effects
+
+	// Forbidden are transitions that the guard refused, to be logged and counted;
+	// the tools stay held. It is empty unless the law itself has a fault.
+	Forbidden []string
 }
 
 // Effects are what follows once a Change is durable.
@@ -253,12 +225,3 @@ type Effects struct {
 func (c Change) Empty() bool {
 	return c.Server == nil && len(c.Records) == 0 && len(c.Entries) == 0 && !c.Remove
 }
-
-// Refused is the law's refusal of an act. Code is stable (review_out_of_date, ...).
-type Refused struct {
-	Code string
-	What string // one sentence: what was refused and why
-	Hint string // what to do next
-}
-
-func (r *Refused) Error() string { return r.What }

@@ -107,6 +107,7 @@ type reportedRow struct {
 	Digest   contract.Digest `json:"digest"`
 	Complete bool            `json:"complete"`
 	Hard     bool            `json:"hard"`
+	Findings []findingRow    `json:"findings"`
 }
 
 type reportRow struct {
@@ -164,6 +165,14 @@ func evidenceOut(e approval.Evidence) evidenceRow {
 
 func (e evidenceRow) in() approval.Evidence {
 	return approval.Evidence{Reason: e.Reason, Signals: e.Signals, Verdict: e.Verdict.in()}
+}
+
+func reportedOut(t approval.ReportedTool) reportedRow {
+	return reportedRow{Kind: t.Kind, Name: t.Name, Digest: t.Digest, Complete: t.Complete, Hard: t.Hard, Findings: findingsOut(t.Findings)}
+}
+
+func (t reportedRow) in() approval.ReportedTool {
+	return approval.ReportedTool{Kind: t.Kind, Name: t.Name, Digest: t.Digest, Complete: t.Complete, Hard: t.Hard, Findings: findingsIn(t.Findings)}
 }
 
 func serverOut(s approval.Server) serverRow {

@@ -183,10 +183,7 @@ func (t *tx) removeGrants(server string) error {
 // PutReport keeps the last security scan report of a stored server; fault.NotFound.
 func (s *Store) PutReport(ctx context.Context, server string, r approval.Report) error {
 	r.Time = r.Time.UTC()
-	body, err := encode(reportRow{
-		Incarnation: r.Incarnation, Time: r.Time,
-		Tools: each(r.Tools, func(t approval.ReportedTool) reportedRow { return reportedRow(t) }),
-	})
+	body, err := encode(reportRow{Incarnation: r.Incarnation, Time: r.Time, Tools: each(r.Tools, reportedOut)})
 	if err != nil {
 		return err
 	}
@@ -217,10 +214,7 @@ func (s *Store) Report(ctx context.Context, server string) (report *approval.Rep
 		if err := decode(body, &r); err != nil {
 			return damaged(err, "the scan report of server "+server)
 		}
-		report = &approval.Report{
-			Incarnation: r.Incarnation, Time: r.Time,
-			Tools: each(r.Tools, func(t reportedRow) approval.ReportedTool { return approval.ReportedTool(t) }),
-		}
+		report = &approval.Report{Incarnation: r.Incarnation, Time: r.Time, Tools: each(r.Tools, reportedRow.in)}
 		return nil
 	})
 	return report, err

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -90,4 +91,53 @@ func addSmall(digits []byte, by int) string {
 		return strconv.Itoa(carry) + string(digits)
 	}
 	return string(digits)
+}
+
+// CompareNumbers gives the exact order of two numbers: -1, 0 or +1. The time is
+// linear in their spellings; nothing is expanded.
+func CompareNumbers(v, w Value) int {
+	a, negA := strings.CutPrefix(v.text, "-")
+	b, negB := strings.CutPrefix(w.text, "-")
+	switch {
+	case v.text == w.text:
+		return 0
+	case negA != negB:
+		return sign(!negA)
+	case a == "0":
+		return -1 // b is above 0: were it below, the signs would differ
+	case b == "0":
+		return 1
+	}
+	a, powerA := cutExponent(a)
+	b, powerB := cutExponent(b)
+	// The power of ten of the first digit decides, then the digits do.
+	order := compareIntegers(shift(powerA, len(a)), shift(powerB, len(b)))
+	if order == 0 {
+		order = strings.Compare(a, b)
+	}
+	if negA {
+		return -order
+	}
+	return order
+}
+
+func sign(positive bool) int {
+	if positive {
+		return 1
+	}
+	return -1
+}
+
+// compareIntegers orders decimal integers without leading zeros.
+func compareIntegers(a, b string) int {
+	x, negA := strings.CutPrefix(a, "-")
+	y, negB := strings.CutPrefix(b, "-")
+	if negA != negB {
+		return sign(!negA)
+	}
+	order := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+	if negA {
+		return -order
+	}
+	return order
 }

@@ -111,3 +111,29 @@ func TestKindsHaveNames(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersAreOrderedExactly(t *testing.T) {
+	nines := strings.Repeat("9", 30)
+	ascending := []string{
+		"-1e1" + nines, "-1e" + nines, "-9.9e30", "-12", "-1.5", "-1", "-0.5", "-1e-" + nines, "-1e-1" + nines,
+		"0", "1e-1" + nines, "1e-" + nines, "1e-400", "0.05", "0.5", "0.51", "1", "1.5", "9.99", "10", "11", "100", "9007199254740992", "9007199254740993",
+		"1e400", "1.5e400", "1e" + nines, "12e" + nines, "1e1" + strings.Repeat("0", 29) + "2", "1e1" + nines,
+	}
+	for i, a := range ascending {
+		for j, b := range ascending {
+			x, y := parseValue(t, a), parseValue(t, b)
+			want := 0
+			if i < j {
+				want = -1
+			} else if i > j {
+				want = 1
+			}
+			if got := CompareNumbers(x, y); got != want {
+				t.Errorf("%s and %s: %d", a, b, got)
+			}
+		}
+	}
+	if CompareNumbers(parseValue(t, "10.0"), parseValue(t, "1e1")) != 0 {
+		t.Error("10 is not 10")
+	}
+}

@@ -21,7 +21,7 @@ help: ## list the targets
 
 .PHONY: run
 run: ## start Holdfast and play the demonstration: a tool changes and is held
-	@tools/prepare npm || echo "run: going on without the published npm server"
+	@tools/prepare node || echo "run: going on without a published server"
 	$(GO) run -ldflags '$(LDFLAGS)' ./cmd/holdfast demo
 
 .PHONY: build

@@ -104,12 +104,12 @@ func (d *daemon) try(ctx context.Context, binary string) error {
 			return err
 		}
 		var made struct {
-			Token string `json:"token"`
+			Secret string `json:"secret"`
 		}
 		if err := json.Unmarshal(out, &made); err != nil {
 			return fmt.Errorf("holdfast token create said %.200s: %w", out, err)
 		}
-		d.token = made.Token
+		d.token = made.Secret
 	}
 	s, err := open(ctx, newHTTP(d.url, d.token))
 	if err != nil {

@@ -18,11 +18,11 @@ var registries = []string{
 }
 
 // machine finds absolute paths of whoever built this, also put together here.
-// Examples in documents use the home of "you".
+// Examples use the home of "you", or of "user".
 var machine = regexp.MustCompile(`(?:^|[\s"'(=:\[,\x60])((?:/ro` + `ot|/wo` + `rk|/fa` + `rm|/ho` + `me/[a-z0-9_-]+|/Us` + `ers/[A-Za-z0-9_-]+)/|[A-Z]:\\\\?Us` + `ers\\\\?[A-Za-z]+)`)
 
 // nobody are homes that belong to no machine.
-var nobody = []string{"/home/you/", "/Users/you/", `C:\Users\you`, `C:\\Users\\you`}
+var nobody = []string{"/home/you/", "/home/user/", "/Users/you/", `C:\Users\you`, `C:\\Users\\you`}
 
 // notOurs are files whose text was written elsewhere and is kept as it came.
 var notOurs = []string{"testdata/corpus/"}

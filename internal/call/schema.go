@@ -3,6 +3,7 @@ package call
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -194,8 +195,13 @@ func admitsEveryObject(v contract.Value) bool {
 	}
 	for _, m := range v.Members() {
 		switch m.Name {
-		case "$schema", "title", "description", "$comment":
+		case "title", "description", "$comment":
 			if m.Value.Kind() != contract.String {
+				return false
+			}
+		case "$schema": // of no other dialect is it known what the words mean
+			if d := m.Value.Text(); m.Value.Kind() != contract.String ||
+				!strings.HasPrefix(d, "http://json-schema.org/") && !strings.HasPrefix(d, "https://json-schema.org/") {
 				return false
 			}
 		case "type":

@@ -155,7 +155,7 @@ func TestMistakes(t *testing.T) {
 		"url":               {server(`"url":"mcp.example.com"`), []string{`url: is no address`}},
 		"url scheme":        {server(`"url":"ftp://a/"`), []string{`url: must begin with http:// or https://`}},
 		"url password":      {server(`"url":"https://me:pw@a/"`), []string{`url: has a name or password before the host`}},
-		"glob":              {server(`"command":"x","enabled_tools":["["]`), []string{`enabled_tools[0]: is no name or pattern of tools`}},
+		"glob":              {server(`"command":"x","enabled_tools":["a",""]`), []string{`enabled_tools[1]: must not be empty`}},
 		"no port":           {`{"listen":"127.0.0.1"}`, []string{`listen: must be host:port`}},
 		"no host":           {`{"listen":":7420"}`, []string{`listen: must be host:port`}},
 		"bad port":          {`{"listen":"127.0.0.1:99999"}`, []string{`listen: has no port number from 0 to 65535`}},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -271,17 +270,15 @@ func (r *reader) url(a at, text string) {
 	}
 }
 
-// globs reads the names of tools, with * as in file names.
+// globs reads the names of tools, in which * stands for any text and ? for one
+// character; every other character stands for itself.
 func (r *reader) globs(a at) ([]string, bool) {
 	list, ok := r.texts(a)
-	if !ok {
-		return nil, false
-	}
 	for n, glob := range list {
-		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			r.problem(at{key: fmt.Sprintf("%s[%d]", a.key, n), v: &a.v.Value.(*hujson.Array).Elements[n]}, "is no name or pattern of tools")
+		if glob == "" {
+			r.problem(at{key: fmt.Sprintf("%s[%d]", a.key, n), v: &a.v.Value.(*hujson.Array).Elements[n]}, "must not be empty")
 			return nil, false
 		}
 	}
-	return list, true
+	return list, ok
 }

@@ -24,7 +24,7 @@ type Catalogue struct {
 type shelf struct {
 	server  approval.Server
 	entries []Entry
-	ready   []Entry // those of entries that are ready, in the same order
+	ready   []int // which of entries are ready, in the same order
 	byKey   map[named]int
 	direct  map[named]int
 	own     map[named]int
@@ -129,7 +129,7 @@ func (c *Catalogue) stock(srv approval.Server, records []approval.Record, old *s
 			e.Reason, e.Reasons = ToolUnknown, []Reason{ToolUnknown}
 		}
 		if e.Reason == Ready {
-			s.ready = append(s.ready, *e)
+			s.ready = append(s.ready, i)
 		}
 	}
 	return s
@@ -202,16 +202,24 @@ func (c *Catalogue) ResolveKind(f Face, kind approval.Kind, name string) (Entry,
 // Ready lists the entries of a kind that the caller may see in a face, in listed
 // order: server name, then the order in which the server listed its tools.
 func (c *Catalogue) Ready(f Face, kind approval.Kind, who Caller) []Entry {
-	var list []Entry
+	var shelves []*shelf
+	most := 0
 	for _, s := range c.all() {
 		if f.Server != "" && f.Server != s.server.Name || f.Server == "" && !f.Direct {
 			continue
 		}
-		if !who.Scope.server(s.server.Name) {
-			continue
+		if who.Scope.server(s.server.Name) {
+			shelves = append(shelves, s)
+			most += len(s.ready)
 		}
-		for i := range s.ready {
-			if e := &s.ready[i]; e.Record.Key.Kind == kind && who.Scope.contains(e) {
+	}
+	if most == 0 {
+		return nil
+	}
+	list := make([]Entry, 0, most)
+	for _, s := range shelves {
+		for _, i := range s.ready {
+			if e := &s.entries[i]; e.Record.Key.Kind == kind && who.Scope.contains(e) {
 				list = append(list, *e)
 			}
 		}

@@ -31,14 +31,19 @@ func (e Entry) Serve(f Face) []byte {
 	return slices.Concat(raw[:e.name.start], []byte(`"`+shown+`"`), raw[e.name.end:])
 }
 
-// nameSpan finds the value of the top-level member "name", however its key is
-// spelled. The contract was read strictly, so there is at most one. Anything else
-// than an object with a string there gives the zero span.
+// nameSpan finds the name in a contract; the zero span for none.
 func nameSpan(c contract.Contract) span {
 	if !c.Parsable() {
 		return span{}
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(c.Raw()))
+	return findName(c.Raw())
+}
+
+// findName finds the value of the top-level member "name", however its key is
+// spelled. The contract was read strictly, so there is at most one. Anything else
+// than an object with a string there gives the zero span.
+func findName(raw []byte) span {
+	d := jsontext.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return span{}
 	}

@@ -78,8 +78,8 @@ func ParseJSON(b []byte) (Entry, error) {
 	}
 	if t := e.Transition; t != nil {
 		for i, s := range []*Snapshot{&t.Old, &t.New} {
-			if raw[i] == "" {
-				continue
+			if raw[i] == "" && s.Ref.Bytes > 0 || s.Ref == (Ref{}) {
+				continue // it was given without its bytes, or there was none
 			}
 			c, err := s.Ref.Restore([]byte(raw[i]))
 			if err != nil {

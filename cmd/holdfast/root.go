@@ -158,13 +158,7 @@ func (a *app) versionCommand() *cobra.Command {
 }
 
 // startHint says how to start the daemon that was not there.
-func (a *app) startHint() string {
-	command := "holdfast serve"
-	if a.dataDir != "" {
-		command = "holdfast --data-dir " + shellWord(a.dataDir) + " serve"
-	}
-	return "start it with `" + command + "`"
-}
+func (a *app) startHint() string { return "start it with `" + a.command("serve") + "`" }
 
 // shellWord quotes a word so that it can be pasted into a shell.
 func shellWord(s string) string {

@@ -132,15 +132,11 @@ func (a *app) toolShowCommand() *cobra.Command {
 func (a *app) approveLine(r admin.Review) string { return a.decideLine("approve", r) }
 
 func (a *app) decideLine(verb string, r admin.Review) string {
-	words := []string{"holdfast"}
-	if a.dataDir != "" {
-		words = append(words, "--data-dir", shellWord(a.dataDir))
-	}
-	words = append(words, "tool", verb, shellWord(r.Tool.Server+"/"+r.Tool.Name))
+	words := []string{"tool", verb, r.Tool.Server + "/" + r.Tool.Name}
 	if r.Tool.Kind != "tool" {
 		words = append(words, "--kind", r.Tool.Kind)
 	}
-	return strings.Join(append(words, "--digest", r.Live.Digest), " ")
+	return a.command(append(words, "--digest", r.Live.Digest)...)
 }
 
 func (a *app) toolHistoryCommand() *cobra.Command {

@@ -106,8 +106,11 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 
 // The framework makes its own errors (a body that does not fit the schema, an
 // unknown parameter) by these two variables, which is its only way to give them
-// another form. What it found is kept, the values that it would echo are not.
+// another form. What it found is kept, the values that it would echo are not. Names
+// in a body count only as they are written, since "Name" beside "name" would be two
+// requests in one.
 func init() {
+	huma.ValidateStrictCasing = true
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		return frameworkProblem(context.Background(), status, msg, errs)
 	}

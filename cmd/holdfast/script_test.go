@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The scripts run the real program: this test binary is it, under the name holdfast.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"holdfast": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOLDFAST_DATA_DIR", e.WorkDir+"/d")
+			e.Setenv("HOLDFAST_CONFIG", e.WorkDir+"/holdfast.json")
+			e.Setenv("HOME", e.WorkDir+"/home")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "until": until, "grab": grab,
+		},
+	})
+}
+
+// exits CODE PROGRAM ARGS... runs a program, which must end with the code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		x, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = x.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// until REGEXP PROGRAM ARGS... runs a program again until its output matches.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	re := regexp.MustCompile(`(?m)` + args[0])
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if err := ts.Exec(args[1], args[2:]...); err == nil && re.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("no output matched %s; the last was\n%s%s", args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		}
+		time.Sleep(50 * time.Millisecond) // another process is waited for
+	}
+}
+
+// grab NAME REGEXP keeps what the group of an expression found in the last output.
+func grab(ts *testscript.TestScript, _ bool, args []string) {
+	m := regexp.MustCompile(`(?m)` + args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if m == nil {
+		ts.Fatalf("nothing matches %s in\n%s", args[1], ts.ReadFile("stdout"))
+	}
+	ts.Setenv(args[0], m[1])
+}

@@ -35,7 +35,7 @@ func (j *journey) entryOf(t record.Type, at time.Time) record.Entry {
 	e.Kind, e.Name = string(j.entry.Record.Key.Kind), j.entry.Record.Key.Name
 	e.Call.Class = j.entry.Class.String()
 	e.Call.Approved, e.Call.Live = j.entry.Record.Approved.Digest(), j.entry.Record.Live.Digest()
-	e.Call.ArgsSHA256, e.Call.ArgsBytes = j.args.digest(), len(j.args.raw)
+	e.Call.ArgsSHA256, e.Call.ArgsBytes = j.digest, len(j.args.raw)
 	return e
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
-	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 // Tools is the catalogue and its freshness (intake). Both are called for every
@@ -23,8 +22,8 @@ type Tools interface {
 }
 
 // Upstream runs calls; it spends the permit before anything is sent. An error that
-// is a *dispatch.Refusal says that nothing was sent; after any other error the call
-// may have happened.
+// is a *dispatch.Refusal, or a fault of the kind fault.Unavailable (the server is not
+// connected), says that nothing was sent; after any other the call may have happened.
 type Upstream interface {
 	Call(ctx context.Context, p dispatch.Permit, out dispatch.Outgoing) (dispatch.Reply, error)
 }
@@ -104,6 +103,7 @@ type journey struct {
 	permit    dispatch.Permit
 	granted   dispatch.Granted
 	args      arguments
+	digest    string // of the arguments; empty before they were read
 }
 
 // admit resolves and classifies the call, lists the server again when its last
@@ -115,7 +115,9 @@ func (j *journey) admit(ctx context.Context) *dispatch.Refusal {
 	if err := j.desk.o.Tools.Fresh(ctx, j.granted.Server); err != nil {
 		j.desk.o.Log.Info("call refused: the server's tools could not be listed again",
 			"call", j.r.ID, "server", j.granted.Server, "error", err)
-		return dispatch.Refuse(j.entry, dispatch.Unverified, whatOf(err))
+		// What the server or its program said about it stays in the log: it is no
+		// text that anybody approved.
+		return dispatch.Refuse(j.entry, dispatch.Unverified, "")
 	}
 	if j.desk.o.Tools.Catalogue() == j.catalogue {
 		return nil
@@ -149,7 +151,7 @@ func (j *journey) ask() *dispatch.Refusal {
 func (j *journey) check() *dispatch.Refusal {
 	limit := j.desk.o.MaxArguments
 	args, problem := readArguments(j.r.Params)
-	j.args = args
+	j.args, j.digest = args, args.digest()
 	switch {
 	case problem != "":
 		return dispatch.Refuse(j.entry, dispatch.InvalidArguments, problem)
@@ -199,13 +201,4 @@ func (j *journey) stillAdmitted() *dispatch.Refusal {
 		return dispatch.Refuse(j.entry, dispatch.ToolChanged, "it changed while the call was being written down")
 	}
 	return nil
-}
-
-// whatOf is the sentence of a fault, for a refusal's detail; nothing of an error
-// that is no fault, for it may say more than an agent should read.
-func whatOf(err error) string {
-	if fault.KindOf(err) == fault.Internal {
-		return ""
-	}
-	return err.Error()
 }

@@ -21,6 +21,10 @@ func (j *journey) send(ctx context.Context) (dispatch.Reply, *dispatch.Refusal, 
 	if refused, ok := errors.AsType[*dispatch.Refusal](err); ok {
 		return dispatch.Reply{}, refused, nil
 	}
+	if fault.KindOf(err) == fault.Unavailable {
+		j.desk.o.Log.Info("call refused: the server is not connected", "call", j.r.ID, "server", j.granted.Server, "error", err)
+		return dispatch.Reply{}, dispatch.Refuse(j.entry, dispatch.UpstreamFailed, ""), nil
+	}
 	size := len(reply.Result) + len(reply.Error)
 	switch {
 	case err != nil:

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
@@ -81,7 +82,7 @@ func unverified(server string, err error) error {
 	}
 	why := "see the log"
 	if fault.KindOf(err) != fault.Internal {
-		why = err.Error()
+		why = strings.TrimSuffix(err.Error(), ".")
 	}
 	return fault.Wrap(err, fault.Unverified, fmt.Sprintf("the tools of %s could not be listed again: %s", server, why), "Look at the server's state and log.")
 }

@@ -64,7 +64,7 @@ func (i *Intake) listingFailed(ctx context.Context, server string, err error) {
 	i.o.Log.Warn("a listing could not be taken", "server", server, "kind", string(kind), "error", err)
 	switch kind {
 	case fault.Internal, fault.NotFound, fault.Unavailable, fault.Timeout, fault.Cancelled, fault.Upstream,
-		fault.Storage, fault.Conflict, fault.ServerReplaced:
+		fault.Storage, fault.Conflict, fault.ServerReplaced, fault.Forbidden:
 		return
 	}
 	why := shorten(err.Error())

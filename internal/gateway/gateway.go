@@ -5,6 +5,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -27,7 +28,8 @@ type Desk interface {
 	Do(ctx context.Context, r call.Request) (dispatch.Reply, *dispatch.Refusal, error)
 }
 
-// Tokens finds agents by the SHA-256 of what they sent (store).
+// Tokens finds agents by the SHA-256 of what they sent (store). It is asked for
+// every request, so that a revoked token is refused at once.
 type Tokens interface {
 	TokenByHash(ctx context.Context, hash [32]byte) (dispatch.Token, error)
 	TouchToken(id string, at time.Time)
@@ -47,42 +49,98 @@ type Options struct {
 	AuthOff bool   // every HTTP caller is the local user; only for a loopback listener
 	Face    string // what /mcp is: "", "direct" or "search"
 	Limits  Limits
-	Origins []string
-	Hosts   []string
+	Origins []string // of web pages that may connect
+	Hosts   []string // names beside those of the loopback that requests may be for
 	Version string
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// Limits of the face.
+// Limits of the face. Zero fields are wire's defaults.
 type Limits struct {
-	Message  int
-	Sessions int // of one token
-	Idle     time.Duration
+	Message  int           // bytes of one message
+	Sessions int           // of one token
+	Idle     time.Duration // after which an unused session ends
 }
 
 // Gateway serves agents. Safe for concurrent use.
-type Gateway struct{}
+type Gateway struct {
+	o       Options
+	agents  agents
+	public  *wire.HTTPServer // with tokens
+	local   *wire.HTTPServer // for the local user
+	crowd   crowd            // the open sessions, and what they were told
+	indexes indexes          // of the search face
+}
 
-func New(o Options) (*Gateway, error) { panic("unwritten") }
+// New makes a gateway. It fails when an option is missing or is none of its values.
+func New(o Options) (*Gateway, error) {
+	switch {
+	case o.Tools == nil || o.Desk == nil || o.Tokens == nil || o.Journal == nil || o.Now == nil || o.Log == nil:
+		return nil, errors.New("the gateway lacks one of its rooms")
+	case o.Face != "" && o.Face != faceDirect && o.Face != faceSearch:
+		return nil, errors.New(`the face of /mcp is neither "direct" nor "search"`)
+	}
+	g := &Gateway{o: o}
+	g.agents.local = newAgent(dispatch.Local())
+	g.public = g.server(g.authenticate, o.Hosts)
+	if o.AuthOff {
+		g.public.Authenticate = g.localUser
+	}
+	// A web page can't reach a unix socket, and its clients name any host.
+	g.local = g.server(g.localUser, []string{"*"})
+	return g, nil
+}
+
+func (g *Gateway) server(authenticate func(*http.Request) (any, error), hosts []string) *wire.HTTPServer {
+	return &wire.HTTPServer{
+		Face:         (*face)(g),
+		Authenticate: authenticate,
+		Owner:        func(who any) any { return who.(visitor).agent },
+		MaxBody:      g.o.Limits.Message,
+		MaxSessions:  g.o.Limits.Sessions,
+		Idle:         g.o.Limits.Idle,
+		Origins:      g.o.Origins,
+		Hosts:        hosts,
+	}
+}
 
 // Handler serves /mcp, /mcp/direct, /mcp/search and /mcp/server/<name>. Callers
 // need a token.
-func (g *Gateway) Handler() http.Handler { panic("unwritten") }
+func (g *Gateway) Handler() http.Handler { return paths(g.public) }
 
 // LocalHandler serves the same paths to whoever can reach it, as the local user:
 // for the unix socket only.
-func (g *Gateway) LocalHandler() http.Handler { panic("unwritten") }
+func (g *Gateway) LocalHandler() http.Handler { return paths(g.local) }
 
-// ServeConn serves one agent over a connection (stdio) as who. server names the
-// server face; empty is what /mcp is.
+func paths(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := placeOf(r.URL.Path); !ok {
+			http.Error(w, "MCP is served at /mcp, /mcp/direct, /mcp/search and /mcp/server/<name>", http.StatusNotFound)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// ServeConn serves one agent over a connection (stdio) as who, until the agent
+// leaves or ctx ends. server names the server face; empty is what /mcp is.
 func (g *Gateway) ServeConn(ctx context.Context, c wire.Conn, server string, who dispatch.Caller) error {
-	panic("unwritten")
+	at := place{kind: faceMain}
+	if server != "" {
+		at = place{kind: faceServer, server: server}
+	}
+	return wire.ServeConn(ctx, c, (*face)(g), visitor{newAgent(who), at})
 }
 
 // Swapped is told of a new catalogue: sessions whose visible list changed get
 // list_changed, at most one a second each. It does not block.
-func (g *Gateway) Swapped(c *dispatch.Catalogue) { panic("unwritten") }
+func (g *Gateway) Swapped(*dispatch.Catalogue) { g.crowd.stir(g) }
 
 // Close ends every session.
-func (g *Gateway) Close() { panic("unwritten") }
+func (g *Gateway) Close() {
+	g.crowd.close()
+	g.public.Close()
+	g.local.Close()
+	g.indexes.close()
+}

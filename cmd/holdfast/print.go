@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"golang.org/x/term"
-
-	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 // printJSON prints an answer in its stable shape.
@@ -51,12 +45,6 @@ func writeFields(out io.Writer, pairs ...string) {
 	_ = w.Flush()
 }
 
-// isTerminal reports whether a stream is one that a person looks at.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
 // Styles of the terminal; nothing when the output is none, or NO_COLOR is set.
 const (
 	bold   = "1"
@@ -71,21 +59,6 @@ func (a *app) style(code, s string) string {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-// confirm asks a person. Without a terminal nobody can answer: it refuses with
-// instead, which says what to do there.
-func (a *app) confirm(question string, instead *failure) error {
-	if !isTerminal(a.in) || !isTerminal(a.err) {
-		return instead
-	}
-	a.notef("%s [y/N] ", question)
-	line, _ := bufio.NewReader(a.in).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
-	}
-	return fail(exitFailed, fault.Cancelled, "nothing was changed: you did not say yes", "")
 }
 
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

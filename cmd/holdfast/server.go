@@ -179,8 +179,12 @@ func (a *app) serverRemoveCommand() *cobra.Command {
 				return err
 			}
 			if !yes {
-				question := fmt.Sprintf("Remove %s with %s and every approval of them?", s.Name, plural(s.Tools.Total, "record"))
-				if err := a.confirm(question, usage("removing a server forgets what was approved, and nobody is there to confirm it", "add --yes")); err != nil {
+				t, leave, ok := a.terminal()
+				if !ok {
+					return usage("removing a server forgets what was approved, and nobody is there to confirm it", "add --yes")
+				}
+				defer leave()
+				if err := t.ask(fmt.Sprintf("Remove %s with %s and every approval of them?", s.Name, plural(s.Tools.Total, "record"))); err != nil {
 					return err
 				}
 			}

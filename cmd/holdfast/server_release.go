@@ -36,9 +36,7 @@ the server lists in the meantime is not approved by it.`,
 				a.printPreview(p)
 			}
 			if !yes && p.Quarantined {
-				question := fmt.Sprintf("Release %s and approve %s?", p.Server, plural(len(r.Tools)+len(r.AcceptFindings), "contract"))
-				refused := usage("a release approves what was shown, and nobody is there to confirm it", "look at the tools, then add --yes")
-				if err := a.confirm(question, refused); err != nil {
+				if err := a.confirmRelease(p, r); err != nil {
 					return err
 				}
 			}
@@ -56,6 +54,18 @@ the server lists in the meantime is not approved by it.`,
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	c.Flags().StringArrayVar(&accept, "accept-findings", nil, "TOOL=DIGEST: approve it in spite of its hard findings (repeatable)")
 	return c
+}
+
+func (a *app) confirmRelease(p admin.ReleasePreview, r admin.Release) error {
+	t, leave, ok := a.terminal()
+	if !ok {
+		return usage("a release approves what was shown, and nobody is there to confirm it", "look at the tools, then add --yes")
+	}
+	defer leave()
+	if a.looking(t) == t {
+		t.printPreview(p)
+	}
+	return t.ask(fmt.Sprintf("Release %s and approve %s?", p.Server, plural(len(r.Tools)+len(r.AcceptFindings), "contract")))
 }
 
 func previewRelease(ctx context.Context, cl *client, name string) (admin.ReleasePreview, error) {

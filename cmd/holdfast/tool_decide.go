@@ -19,7 +19,7 @@ func (a *app) toolApproveCommand() *cobra.Command {
 		verb: "approve", done: "approved", short: "Approve a tool's live contract",
 		long: `Approve the contract that a tool has now. It is shown first, and the approval names
 its digest: what the server lists in the meantime is not approved by it. On a
-terminal you are asked (--yes: not); without one, --digest is required.`,
+terminal you are asked (with --yes you are not); without one, --digest is required.`,
 	})
 }
 
@@ -97,19 +97,22 @@ func (a *app) seeAndConfirm(x act, reviews []admin.Review, yes bool) error {
 	blind := usage(
 		fmt.Sprintf("there is no terminal to show %s on, so it needs the digest of what you saw", visible(reviews[0].Tool.Server+"/"+reviews[0].Tool.Name)),
 		a.decideLine(x.verb, reviews[0]))
-	if !isTerminal(a.out) || a.json {
+	t, leave, ok := a.terminal()
+	if !ok {
 		return blind
 	}
+	defer leave()
+	show := a.looking(t)
 	for i, r := range reviews {
 		if i > 0 {
-			a.printf("\n")
+			show.printf("\n")
 		}
-		a.printReview(r)
+		show.printReview(r)
 	}
 	if yes {
 		return nil
 	}
-	return a.confirm(fmt.Sprintf("\n%s %s as shown?", capital(x.verb), plural(len(reviews), "contract")), blind)
+	return t.ask(fmt.Sprintf("\n%s %s as shown?", capital(x.verb), plural(len(reviews), "contract")))
 }
 
 func capital(s string) string { return string(s[0]-'a'+'A') + s[1:] }

@@ -212,7 +212,11 @@ func (s *Store) contracts(ctx context.Context, e *record.Entry) (size int, err e
 				return 0, faultOf(err, "read a contract")
 			}
 		}
-		part.Contract, err = part.Ref.Restore(raw)
+		if raw == nil && part.Ref.Bytes > 0 {
+			err = errors.New("the bytes of its contract are gone")
+		} else {
+			part.Contract, err = part.Ref.Restore(raw)
+		}
 		if err != nil {
 			return 0, fault.Wrap(err, fault.Corrupt, fmt.Sprintf("audit entry %d (server %q, %s %q) does not verify: %v", e.Seq, e.Server, e.Kind, e.Name, err), verifyHint)
 		}

@@ -3,8 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/store/storetest"
@@ -36,6 +38,20 @@ func notNil(s *store.Store, err error) (storetest.Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+func TestMain(m *testing.M) {
+	storetest.Child(open)
+	os.Exit(m.Run())
+}
+
+// TestKilled kills writers, for a shorter time in short mode.
+func TestKilled(t *testing.T) {
+	long := 6 * time.Second
+	if testing.Short() {
+		long = 2 * time.Second
+	}
+	storetest.RunKilled(t, open, long)
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, open) }

@@ -159,7 +159,9 @@ func (t *tx) removeGrants(server string) error {
 		var r tokenRow
 		err := rows.Scan(&id, &body)
 		if err == nil {
-			err = decode(body, &r)
+			if bad := decode(body, &r); bad != nil {
+				err = damaged(bad, "the token "+id)
+			}
 		}
 		if left, less := grantsLeft(r.Scope, server); err == nil && less {
 			r.Scope = left

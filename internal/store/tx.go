@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/record"
@@ -175,10 +174,4 @@ func lastLink(ctx context.Context, conn *sql.Conn) (head, error) {
 	copy(before[:], prev)
 	last.hash = record.Link(before, last.seq, []byte(body))
 	return last, nil
-}
-
-// inAutocommit reports whether a ROLLBACK failed because the database had rolled
-// back by itself.
-func inAutocommit(err error) bool {
-	return strings.Contains(err.Error(), "no transaction is active")
 }

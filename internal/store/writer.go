@@ -288,8 +288,9 @@ func (w *writer) transact(group []*request, touched map[string]time.Time) ([]err
 		err = t.moveHead(w.head)
 	}
 	if err != nil {
-		if undo := t.exec("ROLLBACK"); undo != nil && !inAutocommit(undo) {
+		if undo := t.exec("ROLLBACK"); undo != nil {
 			w.fail(errors.Join(err, undo))
+			return nil, w.broken
 		}
 		return nil, w.lost(group, err)
 	}

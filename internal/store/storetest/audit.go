@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -257,6 +258,9 @@ func refusedEntries(t *testing.T, open Open) {
 	b := start(t, open)
 	bad := record.Entry{Time: noon, Type: record.TypeIntent}
 	b.fails("an entry without its part", fault.Internal, b.Append(b.ctx, calling(record.TypeIntent, "1"), bad))
+	b.fails("settings with such an entry", fault.Internal, b.PutSettings(b.ctx, settings, []record.Entry{bad}))
+	b.fails("settings that are not UTF-8", fault.Internal, b.PutSettings(b.ctx, approval.Settings{OnHold: "\xff"}, nil))
+	b.fails("a revocation with such an entry", fault.Internal, b.RevokeToken(b.ctx, "ci", noon, bad))
 	b.verifies(0)
 	b.Enqueue(bad)
 	b.must(b.Append(b.ctx, calling(record.TypeIntent, "2")))

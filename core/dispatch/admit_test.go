@@ -63,6 +63,7 @@ func TestAdmitRefuses(t *testing.T) {
 		"no face":           {running("s"), tool, Request{Caller: Local(), Name: "t"}, []Reason{ToolUnknown}},
 		"quarantined":       {server(func(s *approval.Server) { s.Quarantined = true }), tool, ask("s__t"), []Reason{ServerQuarantined}},
 		"disabled too":      {server(func(s *approval.Server) { s.Quarantined, s.Enabled = true, false }), tool, ask("s__t"), []Reason{ServerQuarantined, ServerDisabled}},
+		"disabled":          {server(func(s *approval.Server) { s.Enabled = false }), tool, ask("s__t"), []Reason{ServerDisabled}},
 		"not configured":    {server(func(s *approval.Server) { s.Named = false }), tool, ask("s__t"), []Reason{ServerNotConfigured}},
 		"pending":           {running("s"), status(approval.Pending), ask("s__t"), []Reason{ToolPending}},
 		"changed":           {running("s"), status(approval.Changed), ask("s__t"), []Reason{ToolChanged}},

@@ -21,7 +21,7 @@ func Merge(lists ...[]Signal) []Signal {
 
 func compareSignals(a, b Signal) int {
 	return cmp.Or(
-		cmp.Compare(place(a.Rule), place(b.Rule)),
+		cmp.Compare(rank(a.Rule), rank(b.Rule)),
 		cmp.Compare(a.Path, b.Path), // hints have none: they come by name
 		cmp.Compare(a.Reason, b.Reason),
 		cmp.Compare(a.Old, b.Old),
@@ -30,8 +30,8 @@ func compareSignals(a, b Signal) int {
 	)
 }
 
-// place is where a rule stands in the order; both hint rules stand in one place.
-func place(r Rule) int {
+// rank is where a rule stands in the order; both hint rules stand in one place.
+func rank(r Rule) int {
 	switch r {
 	case Unavailable:
 		return 0

@@ -1,0 +1,396 @@
+package delta
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-mcp/holdfast/core/contract"
+)
+
+// lead is one reference as it was written: $ref or $dynamicRef.
+type lead struct {
+	key keyword
+	to  string
+}
+
+// settling is how far the references of a place are followed.
+type settling uint8
+
+const (
+	unsettled settling = iota
+	underway
+	settled
+)
+
+// identify sets what the place's references start from, and remembers the names
+// that references may use.
+func (d *document) identify(p *place) {
+	id, ok := stringOf(p, "$id")
+	if _, there := p.value.Get("$id"); !there {
+		id, ok = stringOf(p, "id")
+	}
+	if ok {
+		base, fragment := resolve(p.base, id)
+		if p.isRoot() || !strings.HasPrefix(id, "#") && id != "" {
+			p.base, p.scope = base, p
+		}
+		if fragment != "" {
+			d.anchor(p, fragment)
+		}
+	}
+	if p.scope == p && !d.extra {
+		d.remember(&d.scopes, p, p.base, "$id")
+	}
+	if name, ok := stringOf(p, "$anchor"); ok {
+		d.anchor(p, name)
+	}
+	if name, ok := stringOf(p, "$dynamicAnchor"); ok && !d.extra {
+		d.anchor(p, name)
+		if d.dynamic == nil {
+			d.dynamic = map[string][]*place{}
+		}
+		d.dynamic[name] = append(d.dynamic[name], p)
+	}
+}
+
+func stringOf(p *place, name string) (string, bool) {
+	v, ok := p.value.Get(name)
+	return v.Text(), ok && v.Kind() == contract.String
+}
+
+func (d *document) anchor(p *place, name string) {
+	if !d.extra {
+		d.remember(&d.anchors, p, p.base+"#"+name, "$anchor")
+	}
+}
+
+// remember keeps who has a name. Two that have one would be told apart
+// differently by every reader.
+func (d *document) remember(into *map[string]*place, p *place, name, what string) {
+	if *into == nil {
+		*into = map[string]*place{}
+	}
+	switch other := (*into)[name]; other {
+	case nil:
+		(*into)[name] = p
+	case p:
+	default:
+		d.wrong(p, what+" is given twice in one schema")
+	}
+}
+
+// settleAll follows every reference of the schema, also in places that nothing
+// uses, for a keyword there may turn out to be malformed.
+func (d *document) settleAll() {
+	d.settle(d.root)
+	d.eachPart(d.root)
+}
+
+func (d *document) eachPart(p *place) {
+	for i := range p.parts {
+		if q := p.parts[i].to; q.up == p {
+			d.settle(q)
+			d.eachPart(q)
+		}
+	}
+}
+
+// settle resolves the references of a place: a bare one makes it an alias, others
+// become branches of allOf or are merged.
+func (d *document) settle(p *place) {
+	if p.state != unsettled {
+		return
+	}
+	if len(p.leads) == 0 {
+		p.state = settled
+		return
+	}
+	p.state = underway
+	var targets []*place
+	for _, l := range p.leads {
+		if to := d.follow(p, l); to != nil {
+			targets = append(targets, to)
+		}
+	}
+	bare := len(p.leads) == 1 && len(targets) == 1 && len(p.beside) == 0 && p.saysNothingElse()
+	if bare {
+		d.settle(targets[0])
+		// A ring of bare references leads nowhere.
+		if to := targets[0].follow(); to != p && !(to.state == underway && to.saysNothingElse() && len(to.beside) == 0) {
+			p.alias = to
+		} else {
+			p.extern = append(p.extern, "#")
+		}
+		p.state = settled
+		return
+	}
+	if p.asserts() {
+		d.uses |= from2019
+		p.mixed = true
+		p.own = d.newPlace()
+		*p.own = place{doc: d, value: p.value, up: p.up, key: p.key, name: p.name, index: p.index, typed: p.typed, kinds: p.kinds, nullable: p.nullable,
+			limited: p.limited, members: p.members, required: p.required, depends: p.depends, words: p.wordsBut(kwDefault), parts: p.parts, state: settled}
+		p.targets = targets
+		p.defaults = slices.DeleteFunc(slices.Clone(p.words), func(w word) bool { return w.key != kwDefault })
+	} else if _, ok := p.word(kwDefault); ok {
+		d.uses |= from2019
+	}
+	p.extendAll(targets)
+	p.state = settled
+}
+
+// extendAll adds what is referred to: merged where nothing meets, else as one more
+// branch of allOf.
+func (p *place) extendAll(targets []*place) {
+	p.words, p.parts = slices.Clone(p.words), slices.Clone(p.parts)
+	for _, t := range targets {
+		p.doc.settle(t)
+		t = t.follow()
+		if len(targets) == 1 && t.state == settled && !p.groups().meets(t.groups()) && len(t.leads) == 0 && t.form != formFalse {
+			p.merge(t)
+			continue
+		}
+		p.parts = append(p.parts, part{kwAllOf, "", len(p.list(kwAllOf)), t})
+		p.ordered()
+	}
+}
+
+// merge takes over what another place says. Nothing of it is said here yet.
+func (p *place) merge(t *place) {
+	if t.typed {
+		p.typed, p.kinds, p.nullable = true, t.kinds, t.nullable
+	}
+	if t.limited {
+		p.limited, p.members = true, t.members
+	}
+	if len(t.required) > 0 {
+		p.required = t.required
+	}
+	if len(t.depends) > 0 {
+		p.depends = t.depends
+	}
+	p.words = append(p.words, t.words...)
+	for _, q := range t.parts {
+		if q.key.today() != kwDefs {
+			p.parts = append(p.parts, q)
+		}
+	}
+	p.ordered()
+}
+
+// saysNothingElse reports whether there is nothing beside the references but
+// texts and definitions.
+func (p *place) saysNothingElse() bool { return !p.asserts() && len(p.words) == 0 }
+
+// asserts reports whether keywords beside the references say what is admitted.
+func (p *place) asserts() bool {
+	defs := len(p.list(kwDefs)) + len(p.list(kwDefinitions))
+	return p.typed || p.limited || len(p.required) > 0 || len(p.depends) > 0 || len(p.parts) > defs || len(p.wordsBut(kwID, kwSchema, kwDefault)) > 0
+}
+
+// wordsBut gives the words without those of some keywords.
+func (p *place) wordsBut(keys ...keyword) []word {
+	return slices.DeleteFunc(slices.Clone(p.words), func(w word) bool { return slices.Contains(keys, w.key) })
+}
+
+// follow gives where a reference leads, nil where it leaves the document or leads
+// nowhere. Below an $id of a subschema there are readers that look from the root,
+// so where that gives something else, both are kept.
+func (d *document) follow(p *place, l lead) *place {
+	to, key := d.lookUp(p.base, l)
+	if p.scope != d.root {
+		switch other, _ := d.lookUp(d.root.base, l); {
+		case other != nil && other != to:
+			p.beside = append(p.beside, other)
+		case other == nil && to != nil:
+			p.beside = append(p.beside, nil)
+		}
+	}
+	if to == nil {
+		p.extern = append(p.extern, key)
+	}
+	return to
+}
+
+// lookUp resolves a reference, and gives a name for one that does not resolve.
+func (d *document) lookUp(base string, l lead) (*place, string) {
+	uri, fragment := resolve(base, l.to)
+	fragment = unescape(fragment)
+	key := uri + "#" + fragment
+	if uri == d.root.base {
+		key = "#" + fragment
+	}
+	scope := d.scopes[uri]
+	if uri == d.root.base {
+		scope = d.root
+	}
+	switch {
+	case scope == nil:
+		return nil, key
+	case fragment == "":
+		return scope, key
+	case strings.HasPrefix(fragment, "/"):
+		return d.pointer(scope, fragment), key
+	case l.key == kwDynamicRef:
+		if all := d.dynamic[fragment]; len(all) > 0 {
+			if len(all) > 1 { // which one depends on who asks
+				return nil, key
+			}
+			return all[0], key
+		}
+	}
+	return d.anchors[uri+"#"+fragment], key
+}
+
+// pointer walks a JSON Pointer from a place. What stands under a keyword that
+// holds no schemas is read when a reference makes it one.
+func (d *document) pointer(p *place, pointer string) *place {
+	steps := strings.Split(pointer[1:], "/")
+	unquote := strings.NewReplacer("~1", "/", "~0", "~")
+	for i := range steps {
+		steps[i] = unquote.Replace(steps[i])
+	}
+	for len(steps) > 0 {
+		next, used := p.step(steps)
+		if next == nil {
+			return d.extraPlace(p, steps)
+		}
+		p, steps = next, steps[used:]
+	}
+	return p
+}
+
+// step goes to the subschema that the first one or two steps name.
+func (p *place) step(steps []string) (*place, int) {
+	key := keywordOf(steps[0])
+	_, isList := p.value.Get("prefixItems")
+	switch {
+	case key == kwAdditionalItems:
+		key = kwItems
+	case key == kwItems && len(steps) > 1 && !isList && p.has(kwPrefixItems):
+		key = kwPrefixItems
+	case key == kwDependencies:
+		key = kwDependentSchemas
+	}
+	used := 2
+	if key.holdsOne() {
+		used = 1
+	}
+	if len(steps) < used {
+		return nil, 0
+	}
+	for _, q := range p.list(key) {
+		switch {
+		case q.to.up != p: // a reference put it there
+		case used == 1,
+			key.mapsNames() && q.name == steps[1],
+			key.holdsList() && strconv.Itoa(q.index) == steps[1]:
+			return q.to, used
+		}
+	}
+	return nil, 0
+}
+
+// extraPlace reads a schema where no keyword of JSON Schema expects one.
+func (d *document) extraPlace(p *place, steps []string) *place {
+	v := p.value
+	for _, step := range steps {
+		switch v.Kind() {
+		case contract.Object:
+			member, ok := v.Get(step)
+			if !ok {
+				return nil
+			}
+			v = member
+		case contract.Array:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v.Items()) || strconv.Itoa(i) != step {
+				return nil
+			}
+			v = v.Items()[i]
+		default:
+			return nil
+		}
+	}
+	key := p.where() + "\x00" + strings.Join(steps, "\x00")
+	if known := d.extras[key]; known != nil {
+		return known
+	}
+	if d.extras == nil {
+		d.extras = map[string]*place{}
+	}
+	outside := d.extra
+	d.extra = true
+	for i := range steps {
+		steps[i] = pointerStep(steps[i])
+	}
+	q := d.place(v, p, kwText, strings.Join(steps, "/"), -1)
+	d.extra = outside
+	d.extras[key] = q
+	d.eachPart(q)
+	return q
+}
+
+// group is a set of keywords that act on each other or would be told twice.
+type group uint32
+
+// groups gives what a place speaks of.
+func (p *place) groups() group {
+	var g group
+	add := func(n int, said bool) {
+		if said {
+			g |= 1 << n
+		}
+	}
+	add(0, p.typed)
+	add(1, p.limited)
+	add(2, len(p.required) > 0)
+	add(3, len(p.depends) > 0)
+	for _, w := range p.words {
+		g |= w.key.group()
+	}
+	for _, q := range p.parts {
+		g |= q.key.group()
+	}
+	return g
+}
+
+func (g group) meets(h group) bool { return g&h != 0 }
+
+// group gives the group of a keyword with a word or part of its own. What looks
+// at everything beside it meets everything.
+func (k keyword) group() group {
+	switch k {
+	case kwDefs, kwDefinitions:
+		return 0
+	case kwUnevaluatedProperties, kwUnevaluatedItems:
+		return ^group(0)
+	case kwDependentSchemas:
+		return 1 << 3
+	case kwMinimum, kwMaximum, kwExclusiveMinimum, kwExclusiveMaximum, kwMultipleOf:
+		return 1 << 4
+	case kwMinLength, kwMaxLength, kwPattern:
+		return 1 << 5
+	case kwFormat, kwContentEncoding, kwContentMediaType, kwContentSchema:
+		return 1 << 6
+	case kwMinItems, kwMaxItems, kwUniqueItems, kwMinContains, kwMaxContains, kwContains, kwPrefixItems, kwItems:
+		return 1 << 7
+	case kwMinProperties, kwMaxProperties, kwProperties, kwPatternProperties, kwAdditionalProperties, kwPropertyNames:
+		return 1 << 8
+	case kwAllOf:
+		return 1 << 9
+	case kwAnyOf:
+		return 1 << 10
+	case kwOneOf:
+		return 1 << 11
+	case kwNot:
+		return 1 << 12
+	case kwIf, kwThen, kwElse:
+		return 1 << 13
+	case kwDefault:
+		return 1 << 14
+	default:
+		return 1 << 15
+	}
+}

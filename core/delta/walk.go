@@ -1,0 +1,339 @@
+package delta
+
+import (
+	"slices"
+
+	"github.com/holdfast-mcp/holdfast/core/contract"
+)
+
+// fact is one thing that was found: the signal it stands for, the keyword it is
+// about, and for a person what was and what is.
+type fact struct {
+	signal  Signal
+	keyword string
+	was, is shown
+}
+
+// shown is one side of a fact: a value of the definition, or a text of ours.
+type shown struct {
+	value contract.Value
+	text  string
+	there bool
+}
+
+func value(v contract.Value, ok bool) shown { return shown{value: v, there: ok} }
+
+func text(s string) shown { return shown{text: s, there: s != ""} }
+
+// walk compares two schemas place by place.
+type walk struct {
+	*steps
+	facts []fact
+	mode  mode
+	empty *place
+
+	// What is being compared or searched, outermost first.
+	frames []frame
+	inside map[frameKey]int     // where a pair stands in frames
+	silent map[frameKey]silence // pairs that gave nothing
+	serial int
+}
+
+// frameKey is a pair that is compared, or a live place that is searched.
+type frameKey struct {
+	a, l *place
+	mode mode
+}
+
+// mode is what a search does not look at, or looks at in addition.
+type mode uint8
+
+const (
+	everywhere  mode = 1 << iota // also below not, if and dependencies
+	pastDefault                  // not at the default of the place itself
+)
+
+// frame is one step of the walk that is not finished. found is how many facts
+// there were before; below are the frames further up that the walk met again and
+// skipped.
+type frame struct {
+	key    frameKey
+	serial int
+	found  int
+	skips  []int
+}
+
+// silence remembers that a pair gave nothing. It did so while the frames of skips
+// were being compared; upTo and serial name the innermost of these.
+type silence struct {
+	skips  []int
+	serial int
+}
+
+// enter begins a pair. It reports false when there is nothing to do: the pair is
+// being compared further up, gave nothing before, or the work is too much.
+func (w *walk) enter(a, l *place, m mode) bool {
+	key := frameKey{a, l, m}
+	if at, ok := w.inside[key]; ok {
+		w.skip(at)
+		return false
+	}
+	if known, ok := w.silent[key]; ok {
+		last := len(known.skips) - 1
+		if last < 0 || known.skips[last] < len(w.frames) && w.frames[known.skips[last]].serial == known.serial {
+			for _, at := range known.skips {
+				w.skip(at)
+			}
+			return false
+		}
+	}
+	if w.over || w.place() {
+		return false
+	}
+	w.serial++
+	w.inside[key] = len(w.frames)
+	w.frames = append(w.frames, frame{key: key, serial: w.serial, found: len(w.facts)})
+	return true
+}
+
+// skip notes that the innermost frame relies on one further up.
+func (w *walk) skip(at int) {
+	top := &w.frames[len(w.frames)-1]
+	if i, ok := slices.BinarySearch(top.skips, at); !ok {
+		top.skips = slices.Insert(top.skips, i, at)
+		w.take(1)
+	}
+}
+
+// leave ends the innermost pair.
+func (w *walk) leave() {
+	n := len(w.frames) - 1
+	top := w.frames[n]
+	w.frames = w.frames[:n]
+	delete(w.inside, top.key)
+	if i := len(top.skips); i > 0 && top.skips[i-1] == n {
+		top.skips = top.skips[:i-1] // itself
+	}
+	if len(w.facts) == top.found {
+		s := silence{skips: top.skips}
+		if last := len(top.skips) - 1; last >= 0 {
+			s.serial = w.frames[top.skips[last]].serial
+		}
+		w.silent[top.key] = s
+	}
+	if n > 0 {
+		for _, at := range top.skips {
+			w.skip(at)
+		}
+	}
+}
+
+// hold notes a reason against the change.
+func (w *walk) hold(reason string, path *trail, about keyword, was, is shown) {
+	w.holdAt(reason, path.path(), about, was, is)
+	w.take(path.depth)
+}
+
+func (w *walk) holdAt(reason, path string, about keyword, was, is shown) {
+	if w.over {
+		return
+	}
+	w.take(1)
+	w.facts = append(w.facts, fact{signal: Signal{Rule: SchemaShape, Reason: reason, Path: path}, keyword: about.String(), was: was, is: is})
+}
+
+// pair compares a live place with the approved one.
+func (w *walk) pair(a, l *place, t *trail) {
+	a, l = a.follow(), l.follow()
+	if a.class == l.class || !w.enter(a, l, 0) {
+		return
+	}
+	defer w.leave()
+	w.references(a, l, t)
+	switch {
+	case l.form == formFalse: // nothing is admitted any more
+		return
+	case a.form == formFalse:
+		w.hold(Type, t, kwType, text("nothing is admitted"), value(l.value, true))
+		return
+	}
+	w.opaque(a, l, t)
+	if more := l.admitted() &^ a.kinds; more != 0 {
+		w.hold(Type, t, kwType, text(a.kinds.String()), text(l.admitted().String()))
+	}
+	w.required(a, l, t)
+	w.members(a, l, t)
+	w.texts(a, l, t)
+	w.bounds(a, l, t)
+	w.properties(a, l, t)
+	w.rests(a, l, t)
+	w.items(a, l, t)
+	w.choices(a, l, t)
+	w.turned(a, l, t)
+}
+
+// references compares what can't be followed, and who the place says it is.
+func (w *walk) references(a, l *place, t *trail) {
+	switch {
+	case !slices.Equal(a.extern, l.extern):
+		w.hold(Ref, t, kwRef, text(join(a.extern)), text(join(l.extern)))
+	case !besideEqual(a, l):
+		w.hold(Ref, t, kwRef, shown{}, text("readers that ignore the $id around it look elsewhere"))
+	case l.mixed && !(a.mixed && a.own.class == l.own.class && slices.EqualFunc(a.targets, l.targets, sameClass)):
+		w.hold(Ref, t, kwRef, shown{}, text("readers of older drafts ignore what stands beside $ref"))
+	}
+	if !w.equalWord(a, l, kwID) {
+		w.hold(Ref, t, kwID, value(a.word(kwID)), value(l.word(kwID)))
+	}
+	if dialectWord(a) != dialectWord(l) {
+		w.hold(Keyword, t, kwSchema, value(a.word(kwSchema)), value(l.word(kwSchema)))
+	}
+}
+
+// dialectWord is the dialect of a $schema below the root, empty where there is none.
+func dialectWord(p *place) string {
+	if v, ok := p.word(kwSchema); ok {
+		return dialectOf(v.Text())
+	}
+	return ""
+}
+
+// besideEqual reports whether the other readings of the references lead to the same.
+// One that leads to the same as the first reading does not count.
+func besideEqual(a, l *place) bool {
+	return slices.Equal(a.besides(), l.besides())
+}
+
+// besides gives the classes of the readings, 0 for one that leads nowhere.
+func (p *place) besides() []int32 {
+	var classes []int32
+	for _, q := range p.beside {
+		class := int32(0)
+		if q != nil {
+			class = q.follow().class
+		}
+		classes = append(classes, class)
+	}
+	return classes
+}
+
+func sameClass(p, q *place) bool { return p.follow().class == q.follow().class }
+
+// equalWord reports whether a keyword has the same value on both sides or none.
+func (w *walk) equalWord(a, l *place, k keyword) bool {
+	was, had := a.word(k)
+	is, has := l.word(k)
+	return had == has && (!had || was.Equal(is))
+}
+
+// opaque compares the keywords that would need a validator of their own.
+func (w *walk) opaque(a, l *place, t *trail) {
+	for k := kwVocabulary; k.opaque(); k++ {
+		if !w.equalWord(a, l, k) {
+			w.hold(Keyword, t, k, value(a.word(k)), value(l.word(k)))
+		}
+	}
+}
+
+// required compares the names that have to be there.
+func (w *walk) required(a, l *place, t *trail) {
+	for _, name := range l.required {
+		if !a.requires(name) {
+			w.holdAt(NewRequired, under(t.path(), name), kwRequired, shown{}, text(visible(name)))
+		}
+	}
+	for _, name := range a.required {
+		if !l.requires(name) {
+			w.holdAt(RequiredDropped, under(t.path(), name), kwRequired, text(visible(name)), shown{})
+		}
+	}
+}
+
+// members compares enum, const, the only value, and the default.
+func (w *walk) members(a, l *place, t *trail) {
+	hold := func(reason string) {
+		w.hold(reason, t, pick(reason == Const, kwConst, kwEnum), a.shownMembers(), l.shownMembers())
+	}
+	isConst := (a.limited || l.limited) && compareMembers(a, l, hold)
+	if !isConst {
+		if v, pinned := (pinning{w.steps, true}).pinned(l); pinned {
+			if _, before := (pinning{w.steps, false}).pinned(a); !before {
+				w.hold(Const, t, kwConst, shown{}, value(v, true))
+			}
+		}
+	}
+	if !w.equalWord(a, l, kwDefault) {
+		w.hold(Default, t, kwDefault, value(a.word(kwDefault)), value(l.word(kwDefault)))
+	}
+}
+
+// compareMembers tells what became of enum and const, and whether that was a const.
+func compareMembers(a, l *place, hold func(string)) bool {
+	oneWas, oneIs := a.limited && len(a.members) == 1, l.limited && len(l.members) == 1
+	switch {
+	case !a.limited && oneIs, oneWas && !l.limited, oneWas && oneIs && !a.members[0].Equal(l.members[0]):
+		hold(Const)
+		return true
+	case !a.limited:
+		hold(EnumIntroduced)
+	case !l.limited:
+		hold(EnumDropped)
+	case slices.ContainsFunc(l.members, func(v contract.Value) bool { return !includes(a.members, v) }):
+		hold(EnumAdded)
+		fallthrough
+	default:
+		if oneIs && len(a.members) > 1 {
+			hold(Const)
+			return true
+		}
+	}
+	return false
+}
+
+// shownMembers gives an enum or const as it was sent.
+func (p *place) shownMembers() shown {
+	for _, k := range [...]keyword{kwEnum, kwConst} {
+		if v, ok := p.value.Get(k.String()); ok {
+			return value(v, true)
+		}
+	}
+	if p.limited {
+		return text("given by what it refers to")
+	}
+	return shown{}
+}
+
+// texts compares pattern and format, which are compared as they are written.
+func (w *walk) texts(a, l *place, t *trail) {
+	for _, k := range [...]keyword{kwPattern, kwFormat, kwContentEncoding, kwContentMediaType} {
+		if !w.equalWord(a, l, k) {
+			w.hold(pickText(k), t, k, value(a.word(k)), value(l.word(k)))
+		}
+	}
+	if was, is := a.part(kwContentSchema), l.part(kwContentSchema); !equalPlaces(was, is) {
+		w.hold(Format, t, kwContentSchema, was.shown(), is.shown())
+	}
+}
+
+func pickText(k keyword) string {
+	if k == kwPattern {
+		return Pattern
+	}
+	return Format
+}
+
+// equalPlaces reports whether both are absent or mean the same.
+func equalPlaces(p, q *place) bool {
+	if p == nil || q == nil {
+		return p == q
+	}
+	return p.class == q.class
+}
+
+// shown gives a subschema for the eye; nothing for an absent one.
+func (p *place) shown() shown {
+	if p == nil {
+		return shown{}
+	}
+	return value(p.value, true)
+}

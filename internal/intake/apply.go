@@ -167,7 +167,7 @@ func merge(state approval.State, change approval.Change) (approval.Server, []app
 }
 
 // inOrder sorts records as the server listed them; what it did not list stays
-// behind, in the order it had.
+// behind, in the order in which it was first stored.
 func inOrder(records []approval.Record, listed []approval.Key) {
 	rank := make(map[approval.Key]int, len(listed))
 	for n, k := range listed {

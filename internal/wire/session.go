@@ -307,8 +307,8 @@ func (s *Session) end(err error) {
 	pending := s.pending
 	s.pending = map[uint64]*pendingCall{}
 	s.mu.Unlock()
+	s.cancel() // first: who is answered finds the session done
 	for _, p := range pending {
 		p.answer <- answer{err: err}
 	}
-	s.cancel()
 }

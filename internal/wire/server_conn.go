@@ -160,10 +160,12 @@ func (s *connServer) write(writing context.Context) {
 // function of NewLineConn; nil when err is not of that kind.
 func AnswerTo(err error) []byte {
 	if bad, ok := errors.AsType[*SyntaxError](err); ok {
-		return NewError(bad.ID, bad.Code, "the message "+bad.Error(), nil)
+		return NewError(bad.ID, bad.Code, notMessage(bad), nil)
 	}
 	if long, ok := errors.AsType[*TooLongError](err); ok {
 		return NewError(nil, CodeInvalidRequest, long.Error(), nil)
 	}
 	return nil
 }
+
+func notMessage(bad *SyntaxError) string { return "this is no JSON-RPC message: " + bad.Error() }

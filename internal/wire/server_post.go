@@ -35,7 +35,7 @@ func (s *HTTPServer) post(w http.ResponseWriter, r *http.Request, who any) {
 	m, err := Parse(raw)
 	if err != nil {
 		bad, _ := errors.AsType[*SyntaxError](err)
-		refuse(w, http.StatusBadRequest, bad.ID, bad.Code, "the message "+bad.Error())
+		refuse(w, http.StatusBadRequest, bad.ID, bad.Code, notMessage(bad))
 		return
 	}
 	if m.Kind == Request && m.Method == "initialize" {

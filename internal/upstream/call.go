@@ -19,8 +19,8 @@ var errCancelCalls = errors.New("calls to the server were cancelled")
 // Call sends one call under a permit, which it spends first: against the server's
 // name, its incarnation, and the contracts of the last complete listing of the
 // connection that the call goes over. It never sends a call twice. A
-// *dispatch.Refusal says that nothing was sent; of a fault, its sentence says
-// whether the call may have happened.
+// *dispatch.Refusal and a fault of the kind fault.Unavailable say that nothing was
+// sent; of any other fault, the sentence says whether the call may have happened.
 func (p *Pool) Call(ctx context.Context, permit dispatch.Permit, out dispatch.Outgoing) (dispatch.Reply, error) {
 	g, ok := permit.Granted()
 	if !ok {
@@ -170,9 +170,9 @@ func mistakable(name string) bool {
 // callFailed explains why there is no answer, and whether the call may have happened.
 func (c *connection) callFailed(ctx, caller context.Context, g dispatch.Granted, err error) error {
 	name := c.server.name
-	happened := "; the call may have happened"
+	kind, happened := fault.Upstream, "; the call may have happened"
 	if wire.NotSent(err) {
-		happened = "; nothing was sent"
+		kind, happened = fault.Unavailable, "; nothing was sent"
 	}
 	if ctx.Err() != nil {
 		switch {
@@ -195,7 +195,7 @@ func (c *connection) callFailed(ctx, caller context.Context, g dispatch.Granted,
 	if !wire.NotSent(err) {
 		c.announced() // it may be another server that answers now
 	}
-	return fault.Wrap(err, fault.Upstream, fmt.Sprintf("the connection to %s failed during the call of %s: %s%s", name, g.Tool, c.reason(err), happened), "")
+	return fault.Wrap(err, kind, fmt.Sprintf("the connection to %s failed during the call of %s: %s%s", name, g.Tool, c.reason(err), happened), "")
 }
 
 // reason is a short cause for the connection's end, with the program's last words.

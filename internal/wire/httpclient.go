@@ -43,7 +43,9 @@ func (e *HTTPError) Error() string {
 // Dial opens a session's connection; nothing is sent before the first Send. The
 // session id and protocol version are taken from the answer to initialize, the
 // standing GET stream is opened after it and resumed with Last-Event-ID. ctx is
-// not kept. No error of the connection holds the URL or a header.
+// not kept. No error of the connection holds the URL or a header. Send waits for
+// the header of the answer; a request that will not be answered is, where no
+// Session is told, answered with an error response of our own.
 func (c HTTPClient) Dial(context.Context) (Conn, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

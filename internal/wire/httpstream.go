@@ -120,8 +120,10 @@ func (c *httpConn) fail(ctx context.Context, a *awaited, err error) {
 	case ctx.Err() != nil || a.answered:
 	case c.lost != nil:
 		c.lost([]byte(a.id), err)
-	default:
-		c.end(err) // without a Session nobody else can be told
+	default: // without a Session the receiver is told in the way it understands
+		if m, bad := Parse(NewError([]byte(a.id), CodeInternal, "no answer could be read: "+err.Error(), nil)); bad == nil {
+			c.bring(ctx, m, a)
+		}
 	}
 }
 

@@ -147,13 +147,12 @@ func (s *Session) serve(m Message) {
 	}
 	started := s.start(func() {
 		defer cancel()
-		reply := s.reply(ctx, m)
+		if reply := s.reply(ctx, m); ctx.Err() == nil { // one that was cancelled is not answered
+			s.send(s.ctx, outgoing{reply, Response, nil, ""}) // the session ends if the peer is gone
+		}
 		s.mu.Lock()
 		delete(s.serving, id)
 		s.mu.Unlock()
-		if ctx.Err() == nil { // one that was cancelled is not answered
-			s.send(s.ctx, outgoing{reply, Response, nil, ""}) // the session ends if the peer is gone
-		}
 	})
 	if !started {
 		cancel()

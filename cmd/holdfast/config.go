@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,10 @@ func (a *app) configCheckCommand() *cobra.Command {
 			}
 			if a.json {
 				return a.printJSON(viewConfig(c))
+			}
+			if _, err := os.Stat(c.Path); err != nil {
+				a.printf("There is no configuration file (%s): the defaults hold.\n", visible(c.Path))
+				return nil
 			}
 			a.printf("%s is right: %s, default trust mode %s.\n", visible(c.Path), plural(len(c.Servers), "server"), c.Law.DefaultMode)
 			return nil

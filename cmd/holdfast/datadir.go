@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ const (
 	databaseName = "holdfast.db"
 	lockName     = "lock"
 	logsName     = "logs"
+	demoName     = "demo"
 )
 
 // maxSocketPath is the shortest limit of the systems we run on, macOS's.
@@ -67,16 +69,41 @@ func (a *app) configFile() string {
 	return a.getenv("HOLDFAST_CONFIG")
 }
 
-// prepareDataDirectory makes the directory and sees to it that it is private.
+// prepareDataDirectory makes the directory and sees to it that it is private. A
+// directory that is there already and holds other things is not touched: closing it
+// could lock out who else needs it.
 func prepareDataDirectory(dir string) error {
 	if n := len(socketPath(dir)); n > maxSocketPath {
 		return fault.New(fault.BadInput, fmt.Sprintf("the path of the data directory is %d characters too long for a socket in it", n-maxSocketPath), "give a shorter --data-dir")
 	}
-	if err := os.MkdirAll(filepath.Join(dir, logsName), 0o700); err != nil {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fault.Wrap(err, fault.Storage, "the data directory can't be read: "+plain(err), "it must be a directory of the user who runs Holdfast")
+	}
+	if len(entries) > 0 && !isDataDirectory(entries) {
+		return fault.New(fault.BadInput, "the directory "+dir+" holds other things and was never a data directory of Holdfast",
+			"give an empty or a new one with --data-dir")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fault.Wrap(err, fault.Storage, "the data directory can't be made: "+plain(err), "choose another with --data-dir")
 	}
 	if err := makePrivate(dir); err != nil {
 		return fault.Wrap(err, fault.Storage, "the data directory can't be made private: "+plain(err), "it must belong to the user who runs Holdfast")
 	}
+	if err := os.MkdirAll(filepath.Join(dir, logsName), 0o700); err != nil {
+		return fault.Wrap(err, fault.Storage, "the directory for logs can't be made: "+plain(err), "is the disk full?")
+	}
 	return nil
+}
+
+// isDataDirectory reports whether Holdfast was here: the lock is the first file
+// that it makes, and it stays. What the demonstration writes before is known too.
+func isDataDirectory(entries []os.DirEntry) bool {
+	for _, e := range entries {
+		switch e.Name() {
+		case lockName, databaseName, demoName:
+			return true
+		}
+	}
+	return false
 }

@@ -75,7 +75,7 @@ func (x *demo) begin(sentence string) {
 
 // say prints a line under a step: who or what, and what about it.
 func (x *demo) say(who, format string, args ...any) {
-	text := fmt.Sprintf("    %-8s", who)
+	text := fmt.Sprintf("    %-10s", who)
 	x.printf("%s\n", hang(text, visible(fmt.Sprintf(format, args...))))
 }
 
@@ -123,19 +123,34 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+// showTools tells what the agent sees: the mail server's tools by name, how many
+// there are of others, and whether the one that changed is among them.
 func (x *demo) showTools(ctx context.Context, agent *mcp.ClientSession) error {
 	var names []string
+	others, sending := 0, false
 	for t, err := range agent.Tools(ctx, nil) {
 		if err != nil {
 			return err
 		}
-		names = append(names, t.Name)
+		sending = sending || t.Name == "mail__send_mail"
+		if strings.HasPrefix(t.Name, "mail__") {
+			names = append(names, t.Name)
+		} else {
+			others++
+		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names)+others == 0:
 		x.say("agent", "sees no tool: what is quarantined is not shown")
 		return nil
+	case others > 0:
+		names = append(names, fmt.Sprintf("%d of memory", others))
 	}
-	x.say("agent", "sees %s: %s", plural(len(names), "tool"), strings.Join(names, ", "))
+	text := fmt.Sprintf("sees %s: %s", plural(len(names)+others-min(others, 1), "tool"), strings.Join(names, ", "))
+	if !sending {
+		text += "; no mail__send_mail"
+	}
+	x.say("agent", "%s", text)
 	return nil
 }
 
@@ -187,7 +202,7 @@ func (x *demo) call(ctx context.Context, agent *mcp.ClientSession, tool string, 
 		x.say("", "%s", "→ "+cut(said, 130))
 		return nil
 	}
-	x.say("", "%s", x.style(red, "refused: ")+said)
+	x.say("", "%s", "✗ "+said)
 	var refusal struct {
 		Reasons []string `json:"reasons"`
 	}
@@ -213,13 +228,7 @@ func (x *demo) changeTool(ctx context.Context) error {
 			return err
 		}
 		if t.Status == "changed" {
-			x.say("holdfast", "holds it: %s", t.Summary)
-			if t.Held != nil {
-				for _, s := range t.Held.Signals {
-					x.say("", "%s: %s", s.Signal, s.Explanation)
-				}
-			}
-			return nil
+			return x.showChange(ctx, t)
 		}
 		select {
 		case <-ctx.Done():
@@ -230,6 +239,32 @@ func (x *demo) changeTool(ctx context.Context) error {
 }
 
 var mailTool = toolName{server: "mail", kind: "tool", name: "send_mail"}
+
+// showChange shows why the change is held, and what changed.
+func (x *demo) showChange(ctx context.Context, t admin.Tool) error {
+	r, err := review(ctx, x.client, mailTool)
+	if err != nil || r.Approved == nil {
+		return err
+	}
+	x.say("holdfast", "holds it: %s", t.Summary)
+	if t.Held != nil {
+		for _, s := range t.Held.Signals {
+			x.say("", "%s", strings.TrimSuffix(s.Signal+": "+s.Explanation, ": "))
+		}
+	}
+	x.printf("\n")
+	for _, l := range difference(pretty(*r.Approved), pretty(r.Live), 0) {
+		if l[0] == ' ' || !strings.Contains(l, `": `) {
+			continue // brackets tell nothing here
+		}
+		code := green
+		if l[0] == '-' {
+			code = red
+		}
+		x.printf("%s\n", x.style(code, hang("      "+l[:2], strings.TrimSuffix(strings.TrimSpace(l[2:]), ","))))
+	}
+	return nil
+}
 
 // yourTurn says what a person does now, with the very commands.
 func (x *demo) yourTurn(ctx context.Context) error {
@@ -243,7 +278,7 @@ func (x *demo) yourTurn(ctx context.Context) error {
 	}
 	x.printf("\n%s\n\n", x.style(bold, hang("", plural(len(waiting), "contract")+" to review. Look at what changed, and decide:")))
 	x.printf("  %s\n\n", x.command("tool", "show", "mail/send_mail"))
-	x.printf("  %s\n", x.approveLine(r))
+	x.printf("  %s\n", strings.Replace(x.approveLine(r), " --digest", " \\\n      --digest", 1))
 	x.printf("  %s\n", x.command("tool", "block", "mail/send_mail"))
 	return nil
 }

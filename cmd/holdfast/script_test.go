@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
@@ -26,7 +28,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "until": until, "grab": grab,
+			"exits": exits, "until": until, "grab": grab, "only": only,
 		},
 	})
 }
@@ -70,4 +72,20 @@ func grab(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("nothing matches %s in\n%s", args[1], ts.ReadFile("stdout"))
 	}
 	ts.Setenv(args[0], m[1])
+}
+
+// only PROGRAM leaves no other program to be found.
+func only(ts *testscript.TestScript, _ bool, args []string) {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		program := filepath.Join(dir, args[0])
+		if _, err := os.Stat(program); err != nil {
+			continue
+		}
+		alone := ts.MkAbs("only")
+		ts.Check(os.Mkdir(alone, 0o755))
+		ts.Check(os.Symlink(program, filepath.Join(alone, args[0])))
+		ts.Setenv("PATH", alone)
+		return
+	}
+	ts.Fatalf("%s is not there", args[0])
 }

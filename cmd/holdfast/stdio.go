@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +58,7 @@ func (a *app) stdio(ctx context.Context, server string) error {
 	watching, done := context.WithCancel(ctx)
 	defer done()
 	go d.watch(watching)
-	conn := wire.NewLineConn(a.in, a.out, closerOf(a.in), s.config.Limits.Message, a.badLine)
+	conn := newAgentConn(a.in, a.out, s.config.Limits.Message, a.badLine)
 	defer conn.Close()
 	err = d.gateway.ServeConn(ctx, conn, server, dispatch.Local())
 	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
@@ -72,11 +71,6 @@ func (a *app) stdio(ctx context.Context, server string) error {
 func (a *app) badLine(err error) error {
 	a.notef("holdfast: the agent sent a line that is no message: %s\n", visible(err.Error()))
 	return nil
-}
-
-func closerOf(r io.Reader) io.Closer {
-	c, _ := r.(io.Closer)
-	return c
 }
 
 func reachable(socket string) bool {
@@ -113,7 +107,7 @@ func (a *app) bridge(ctx context.Context, socket, server string) error {
 	if err != nil {
 		return err
 	}
-	b := &bridge{agent: wire.NewLineConn(a.in, a.out, closerOf(a.in), 0, a.badLine), daemon: daemon, answered: make(chan struct{}, 1)}
+	b := &bridge{agent: newAgentConn(a.in, a.out, 0, a.badLine), daemon: daemon}
 	defer b.agent.Close()
 	defer b.daemon.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -125,7 +119,6 @@ func (a *app) bridge(ctx context.Context, socket, server string) error {
 	select {
 	case err = <-back:
 	case err = <-forth:
-		b.finish(ctx, back)
 	case <-ctx.Done():
 		return nil
 	}
@@ -135,13 +128,7 @@ func (a *app) bridge(ctx context.Context, socket, server string) error {
 	return fault.Wrap(err, fault.Unavailable, "the connection to Holdfast is gone: "+plain(err), "`holdfast status` shows whether it runs; start the agent again")
 }
 
-type bridge struct {
-	agent, daemon wire.Conn
-	answered      chan struct{} // an answer went to the agent
-
-	mu      sync.Mutex
-	waiting map[string]bool // ids of requests without an answer
-}
+type bridge struct{ agent, daemon wire.Conn }
 
 // toDaemon carries until the agent leaves. A request is not waited for, so that
 // others overtake it; but initialize is, for it names the session of what follows.
@@ -157,7 +144,6 @@ func (b *bridge) toDaemon(ctx context.Context) error {
 			}
 			continue
 		}
-		b.asked(string(m.ID))
 		if m.Method == "initialize" {
 			b.send(ctx, m)
 		} else {
@@ -170,7 +156,6 @@ func (b *bridge) toDaemon(ctx context.Context) error {
 func (b *bridge) send(ctx context.Context, m wire.Message) {
 	if err := b.daemon.Send(ctx, m.Raw); err != nil && ctx.Err() == nil {
 		_ = b.agent.Send(ctx, wire.NewError(m.ID, wire.CodeInternal, "Holdfast could not be reached, or refused the request", nil))
-		b.done(string(m.ID))
 	}
 }
 
@@ -182,52 +167,6 @@ func (b *bridge) toAgent(ctx context.Context) error {
 		}
 		if err := b.agent.Send(ctx, m.Raw); err != nil {
 			return err
-		}
-		if m.Kind == wire.Response {
-			b.done(string(m.ID))
-		}
-	}
-}
-
-func (b *bridge) asked(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiting == nil {
-		b.waiting = map[string]bool{}
-	}
-	b.waiting[id] = true
-}
-
-func (b *bridge) done(id string) {
-	b.mu.Lock()
-	delete(b.waiting, id)
-	b.mu.Unlock()
-	select {
-	case b.answered <- struct{}{}:
-	default:
-	}
-}
-
-// finish waits, within the grace, for the answers to what the agent had asked
-// before it closed its side.
-func (b *bridge) finish(ctx context.Context, back <-chan error) {
-	late := time.NewTimer(grace)
-	defer late.Stop()
-	for {
-		b.mu.Lock()
-		left := len(b.waiting)
-		b.mu.Unlock()
-		if left == 0 {
-			return
-		}
-		select {
-		case <-b.answered:
-		case <-back:
-			return
-		case <-late.C:
-			return
-		case <-ctx.Done():
-			return
 		}
 	}
 }

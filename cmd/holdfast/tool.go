@@ -41,6 +41,24 @@ func parseTool(s, kind string) (toolName, error) {
 	return t, nil
 }
 
+// named lets a tool be named in two words, SERVER TOOL, which is how a refusal names
+// it: a first word that is no full name is the server of all that follow.
+func named(args []string) []string {
+	if len(args) < 2 || strings.Contains(args[0], "/") || strings.Contains(args[0], "__") {
+		return args
+	}
+	out := make([]string, 0, len(args)-1)
+	for _, name := range args[1:] {
+		out = append(out, args[0]+"/"+name)
+	}
+	return out
+}
+
+// takesTool requires one tool, in one word or two.
+func takesTool(c *cobra.Command, args []string) error {
+	return takes("a tool")(c, named(args))
+}
+
 const toolKinds = "tool, prompt, template or instructions"
 
 func (a *app) toolListCommand() *cobra.Command {
@@ -100,9 +118,9 @@ func review(ctx context.Context, cl *client, t toolName) (admin.Review, error) {
 func (a *app) toolShowCommand() *cobra.Command {
 	var kind string
 	c := &cobra.Command{
-		Use: "show SERVER/TOOL", Aliases: []string{"review"}, Short: "Show a tool as a person reviews it: why it is held, both contracts, the digest", Args: takes("a tool"),
+		Use: "show SERVER/TOOL", Aliases: []string{"review", "diff"}, Short: "Show a tool as a person reviews it: why it is held, both contracts, the digest", Args: takesTool,
 		RunE: func(c *cobra.Command, args []string) error {
-			t, err := parseTool(args[0], kind)
+			t, err := parseTool(named(args)[0], kind)
 			if err != nil {
 				return err
 			}
@@ -142,9 +160,9 @@ func (a *app) decideLine(verb string, r admin.Review) string {
 func (a *app) toolHistoryCommand() *cobra.Command {
 	var kind string
 	c := &cobra.Command{
-		Use: "history SERVER/TOOL", Short: "Show every transition of a tool: what, why, who", Args: takes("a tool"),
+		Use: "history SERVER/TOOL", Short: "Show every transition of a tool: what, why, who", Args: takesTool,
 		RunE: func(c *cobra.Command, args []string) error {
-			t, err := parseTool(args[0], kind)
+			t, err := parseTool(named(args)[0], kind)
 			if err != nil {
 				return err
 			}

@@ -45,6 +45,7 @@ func (a *app) decideCommand(x act) *cobra.Command {
 	c := &cobra.Command{
 		Use: x.verb + " SERVER/TOOL...", Short: x.short, Long: x.long, Args: takesSome("a tool"),
 		RunE: func(c *cobra.Command, args []string) error {
+			args = named(args)
 			if digest != "" && len(args) > 1 {
 				return usage("--digest names one contract, and several tools are given", "run the command for each tool")
 			}
@@ -152,7 +153,7 @@ func (a *app) toolBlockCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			reviews, err := reviewAll(c.Context(), cl, args, kind)
+			reviews, err := reviewAll(c.Context(), cl, named(args), kind)
 			if err != nil {
 				return err
 			}

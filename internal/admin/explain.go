@@ -27,6 +27,9 @@ var ruleSentences = map[delta.Rule]string{
 	delta.OutputSchema:  "the shape of the results is another",
 	delta.Field:         "a part of the definition that a model or a client reads is another",
 	delta.Unavailable:   "the two definitions could not be compared, so the change is held",
+
+	approval.ScanFinding:  "the scan found something in a text",
+	approval.ScanCoverage: "the texts could not be scanned completely, so nobody can tell that they are clean",
 }
 
 func explainSignal(printed string) string {

@@ -47,6 +47,20 @@ func TestFilesAreThePersonsAlone(t *testing.T) {
 	}
 }
 
+// TestDurableSettings: a killed process can't show that a commit waits for the disk.
+func TestDurableSettings(t *testing.T) {
+	s, _ := filled(t)
+	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "trusted_schema": "0"} {
+		var got string
+		if err := s.w.conn.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s, %v", pragma, got, err)
+		}
+	}
+	if _, err := s.reads.Exec("DELETE FROM tokens"); err == nil {
+		t.Error("a reading connection writes")
+	}
+}
+
 func TestOddPaths(t *testing.T) {
 	for _, name := range []string{"a b", "100%", "what?", "#1", "é&_journal_mode=OFF", "a;b", "file:x"} {
 		if runtime.GOOS == "windows" && strings.ContainsAny(name, "?:") {

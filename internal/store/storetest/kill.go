@@ -36,7 +36,13 @@ func Child(open Open) {
 	if dir == "" {
 		return
 	}
-	s, err := open(dir, nil)
+	// In every second child commits take longer: whoever was told too early that a
+	// thing is durable is then found out.
+	slow := rand.IntN(2) * int(2*time.Millisecond)
+	s, err := open(dir, func() Failure {
+		time.Sleep(time.Duration(rand.IntN(slow + 1)))
+		return Never
+	})
 	if err != nil {
 		fmt.Println("failed", err)
 		os.Exit(1)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // The scripts run the real program: this test binary is it, under the name holdfast.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"holdfast": main})
+	testscript.Main(m, map[string]func(){"holdfast": main, "slow-server": slowServer})
 }
 
 func TestScripts(t *testing.T) {
@@ -31,6 +34,23 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "until": until, "grab": grab, "only": only,
 		},
 	})
+}
+
+// slowServer is an MCP server with one tool, which answers once the file of its
+// first argument is there. It writes its process id to the file of the second.
+func slowServer() {
+	_ = os.WriteFile(os.Args[2], []byte(strconv.Itoa(os.Getpid())), 0o600)
+	s := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "wait", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(os.Args[1]); err == nil {
+				return answer("waited")
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		return nil, ctx.Err()
+	})
+	_ = s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
 // exits CODE PROGRAM ARGS... runs a program, which must end with the code.

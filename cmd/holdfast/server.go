@@ -55,7 +55,7 @@ func (a *app) printServers(servers []admin.Server) {
 	}
 	var rows [][]string
 	for _, s := range servers {
-		rows = append(rows, []string{s.Name, s.TrustMode, fmt.Sprint(s.Tools.Total), visible(s.Summary)})
+		rows = append(rows, []string{s.Name, s.TrustMode, fmt.Sprint(s.Tools.Total), visible(cut(s.Summary, 110))})
 	}
 	a.table([]string{"SERVER", "TRUST", "TOOLS", "STATE"}, rows)
 }

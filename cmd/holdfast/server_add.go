@@ -50,7 +50,8 @@ started: --env TOKEN='${env:TOKEN}', '${file:PATH}' or '${keyring:NAME}'.`,
 			}
 			a.printf("%s: added. %s\n", s.Name, visible(s.Summary))
 			if s.Quarantined {
-				a.printf("It is quarantined. Look at what it offers, then release it:\n\n  holdfast server show %s\n  holdfast server release %s\n", s.Name, s.Name)
+				a.printf("It is quarantined. Look at what it offers, then release it:\n\n  %s\n  %s\n",
+					a.command("server", "show", s.Name), a.command("server", "release", s.Name))
 			}
 			return nil
 		},

@@ -158,14 +158,14 @@ func plainWord(s string) bool {
 
 func (l heldList) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d held for a person's review", l.Total)
-	if n := len(l.Servers); n > 0 {
-		fmt.Fprintf(&b, "; %d quarantined servers:", n)
+	fmt.Fprintf(&b, "Held for a person's review: %d.", l.Total)
+	if len(l.Servers) > 0 {
+		b.WriteString(" Quarantined servers:")
 		for _, s := range l.Servers {
 			b.WriteString(" " + s.Name)
 		}
+		b.WriteByte('.')
 	}
-	b.WriteByte('.')
 	for _, h := range l.Held {
 		fmt.Fprintf(&b, "\n- %s (%s): %s", h.Name, h.Kind, h.Status)
 		if h.Waiting {

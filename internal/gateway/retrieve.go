@@ -91,7 +91,7 @@ func summary(e *dispatch.Entry, score float64, caller dispatch.Caller) found {
 // text is the answer for a model: a line for each tool.
 func (f findings) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d matching tools.", len(f.Tools), f.Matches)
+	fmt.Fprintf(&b, "Matching tools: %d, of which here: %d.", f.Matches, len(f.Tools))
 	for _, t := range f.Tools {
 		fmt.Fprintf(&b, "\n- %s", t.Signature)
 		if t.Description != "" {

@@ -61,10 +61,10 @@ func (g *Gateway) upstreamServers(ctx context.Context, s *session, x wire.Exchan
 // deeds are what agents ask for most of what is not for them, and the command that
 // a person would type.
 var deeds = map[string]string{
-	"approve": "tool approve", "unblock": "tool unblock", "block": "tool block", "dismiss": "tool dismiss",
-	"release": "server release", "unquarantine": "server release", "enable": "server enable",
-	"remove": "server remove", "delete": "server remove", "update": "server --help", "edit": "server --help",
-	"patch": "server --help", "restart": "server restart", "security_approve": "server release",
+	"approve": "review", "unblock": "tool unblock", "block": "tool block", "dismiss": "review",
+	"release": "server release", "unquarantine": "server release", "security_approve": "server release",
+	"enable": "server enable", "remove": "server remove", "delete": "server remove", "restart": "server restart",
+	"update": "server", "edit": "server", "patch": "server",
 }
 
 // notForAgents refuses every other operation.
@@ -74,8 +74,11 @@ func (g *Gateway) notForAgents(s *session, x wire.Exchange, operation, server st
 	if !known {
 		return g.badArguments(s, x, "there is no operation "+strconv.QuoteToASCII(operation))
 	}
-	if !g.mayKnow(s, server) {
+	switch {
+	case !g.mayKnow(s, server):
 		server = ""
+	case strings.HasPrefix(command, "server "):
+		command += " " + server
 	}
 	return g.ownRefusal(s, x, server, dispatch.Reason(approval.CodeNotForAgents),
 		"the operation "+operation+" is not for agents; nothing was changed",
@@ -106,7 +109,7 @@ func (g *Gateway) listServers(s *session) []byte {
 			text += "\n- " + v.line()
 		}
 	}
-	return answered(fmt.Sprintf("%d servers.%s", len(views), text), marshal(map[string]any{"servers": views}))
+	return answered(fmt.Sprintf("Servers: %d.%s", len(views), text), marshal(map[string]any{"servers": views}))
 }
 
 func (g *Gateway) inspectServer(s *session, x wire.Exchange, name string) []byte {
@@ -159,7 +162,7 @@ func viewServer(c *dispatch.Catalogue, caller dispatch.Caller, srv approval.Serv
 }
 
 func (v serverView) line() string {
-	return fmt.Sprintf("%s: %s (%s, trust mode %s), %d ready tools, %d held", v.Name, strings.ReplaceAll(v.State, "_", " "), v.Type, v.TrustMode, v.Ready, v.Held)
+	return fmt.Sprintf("%s: %s (%s, trust mode %s); ready tools: %d; held: %d", v.Name, strings.ReplaceAll(v.State, "_", " "), v.Type, v.TrustMode, v.Ready, v.Held)
 }
 
 // addition is what an agent proposes.

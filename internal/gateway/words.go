@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -74,21 +75,32 @@ func humps(s string) []string {
 	return append(parts, string(runes[start:]))
 }
 
-// match is a query for the index: any of the words, each also as the beginning of
-// a longer one. Every word is quoted and made of letters and digits alone, so
-// nothing in it is syntax. Empty when the text has no word.
+// filler words say nothing of a tool: they are left out unless there is no other.
+var filler = map[string]bool{
+	"a": true, "all": true, "an": true, "and": true, "are": true, "at": true, "be": true, "by": true, "can": true, "for": true,
+	"from": true, "how": true, "i": true, "in": true, "is": true, "it": true, "me": true, "my": true, "of": true, "on": true,
+	"or": true, "some": true, "that": true, "the": true, "this": true, "to": true, "tool": true, "tools": true, "want": true,
+	"what": true, "which": true, "with": true,
+}
+
+// match is a query for the index: any of the words, each of three letters or more
+// also as the beginning of a longer one. Every word is quoted and made of letters
+// and digits alone, so nothing in it is syntax. Empty when the text has no word.
 func match(query string) string {
+	words := wordsOf(first(query, 2000))
+	telling := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return filler[strings.ToLower(w)] })
+	if len(telling) > 0 {
+		words = telling
+	}
 	var b strings.Builder
-	for i, w := range wordsOf(first(query, 2000)) {
-		if i == maxWords {
-			break
-		}
+	for i, w := range words[:min(len(words), maxWords)] {
 		if i > 0 {
 			b.WriteString(" OR ")
 		}
-		b.WriteByte('"')
-		b.WriteString(first(w, 64))
-		b.WriteString(`"*`)
+		b.WriteString(`"` + first(w, 64) + `"`)
+		if len(w) >= 3 {
+			b.WriteByte('*')
+		}
 	}
 	return b.String()
 }

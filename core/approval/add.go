@@ -49,14 +49,14 @@ func Add(s State, r AddRequest) (Change, error) {
 	}
 	isStored := s.Server.Version > 0
 	if isStored && s.Server.Name != r.Name {
-		return Change{}, refuse(CodeBadInput, "Server "+quote(r.Name)+" can't be added in the place of "+quote(s.Server.Name)+".",
+		return Change{}, refuse(CodeBadInput, "server "+quote(r.Name)+" can't be added in the place of "+quote(s.Server.Name),
 			"This is a fault of Holdfast, please report it.")
 	}
 	if isStored && r.Way == ByFile && !s.Server.Proposal {
 		return refresh(s, r)
 	}
 	if isStored && (!s.Server.Proposal || r.Way == ByMCP) {
-		return Change{}, refuse(CodeServerExists, "There is a server "+quote(r.Name)+" already.",
+		return Change{}, refuse(CodeServerExists, "there is a server "+quote(r.Name)+" already",
 			"Give the new one another name, or remove that one first with: holdfast server remove "+r.Name+".")
 	}
 	return admit(s, r), nil
@@ -86,20 +86,20 @@ func (r AddRequest) check(s State) error {
 		who = record.Agent
 	case ByCLI, ByREST, ByImport:
 	default:
-		return refuse(CodeBadInput, "There is no way in called "+quote(string(r.Way))+".", "Add the server with: holdfast server add.")
+		return refuse(CodeBadInput, "there is no way in called "+quote(string(r.Way)), "Add the server with: holdfast server add.")
 	}
 	if err := may(r.Actor, "add a server this way", who); err != nil {
 		return err
 	}
 	if !ValidName(r.Name) {
-		return refuse(CodeBadInput, quote(r.Name)+" can't be the name of a server.",
+		return refuse(CodeBadInput, quote(r.Name)+" can't be the name of a server",
 			"Use lower-case letters, digits and hyphens, at most 32, and no hyphen at the beginning.")
 	}
 	if r.Incarnation == "" {
-		return refuse(CodeBadInput, "A server can't be added without an identity for it.", "This is a fault of Holdfast, please report it.")
+		return refuse(CodeBadInput, "a server can't be added without an identity for it", "This is a fault of Holdfast, please report it.")
 	}
 	if r.Quarantine > AskLess {
-		return refuse(CodeBadInput, "What is asked about the quarantine is neither more nor less.", "Say quarantined true or false, or nothing.")
+		return refuse(CodeBadInput, "what is asked about the quarantine is neither more nor less", "Say quarantined true or false, or nothing.")
 	}
 	if err := r.Program.check(); err != nil {
 		return err
@@ -120,15 +120,15 @@ func (r AddRequest) checkAgent(settings Settings) error {
 	hint := "Propose the server without it; a person decides the rest."
 	switch {
 	case r.Quarantine == AskLess:
-		return refuse(CodeNotForAgents, "An agent can't add a server that is not quarantined.", hint)
+		return refuse(CodeNotForAgents, "an agent can't add a server that is not quarantined", hint)
 	case asked > usual:
-		return refuse(CodeNotForAgents, "An agent can't ask for the trust mode "+asked.String()+", which is looser than the default.", hint)
+		return refuse(CodeNotForAgents, "an agent can't ask for the trust mode "+asked.String()+", which is looser than the default", hint)
 	case r.Options.OnHold == OnHoldKeep:
-		return refuse(CodeNotForAgents, "An agent can't ask for on_hold keep.", hint)
+		return refuse(CodeNotForAgents, "an agent can't ask for on_hold keep", hint)
 	case r.Program.Isolation != "":
 		// Which isolation is weaker is not known here, so that any other than the
 		// default is refused.
-		return refuse(CodeNotForAgents, "An agent can't choose how a server is isolated.", hint)
+		return refuse(CodeNotForAgents, "an agent can't choose how a server is isolated", hint)
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func (b *bench) refused(code string) func(Change, error) {
 		if r.Code != code {
 			b.t.Errorf("refused as %s, want %s: %s", r.Code, code, r.What)
 		}
-		if r.What == "" || r.Hint == "" || !strings.HasSuffix(r.What, ".") || r.Error() != r.What {
+		if r.What == "" || r.Hint == "" || strings.HasSuffix(r.What, ".") || r.Error() != r.What {
 			b.t.Errorf("%s does not explain itself: %+v", code, r)
 		}
 		if !c.Empty() || len(c.Forbidden) > 0 {

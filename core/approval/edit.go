@@ -56,7 +56,7 @@ func (d *draft) rewrite(program *Program, options *Options, incarnation string) 
 		return nil
 	}
 	if incarnation == "" || incarnation == d.server.Incarnation {
-		return refuse(CodeBadInput, "What a server runs can't be changed without a new identity for it.", "This is a fault of Holdfast, please report it.")
+		return refuse(CodeBadInput, "what a server runs can't be changed without a new identity for it", "This is a fault of Holdfast, please report it.")
 	}
 	d.program(*program, incarnation, changed)
 	return nil

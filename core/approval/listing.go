@@ -46,14 +46,14 @@ func (l Listing) check(s State) (map[named]int, error) {
 	server := quote(s.Server.Name)
 	if len(l.Offers) > MaxTools {
 		return nil, refuse(CodeTooLarge,
-			"The listing of server "+server+" has "+strconv.Itoa(len(l.Offers))+" entries, and "+strconv.Itoa(MaxTools)+" is the limit.",
+			"the listing of server "+server+" has "+strconv.Itoa(len(l.Offers))+" entries, and "+strconv.Itoa(MaxTools)+" is the limit",
 			"Nothing was changed; offer fewer tools, or split the server.")
 	}
 	size, known := 0, len(s.Records)
 	stands := make(map[named]int, len(l.Offers))
 	for i, o := range l.Offers {
 		if !slices.Contains(kinds, o.Kind) {
-			return nil, refuse(CodeBadInput, "The listing of server "+server+" has an entry of kind "+quote(string(o.Kind))+", which is none.",
+			return nil, refuse(CodeBadInput, "the listing of server "+server+" has an entry of kind "+quote(string(o.Kind))+", which is none",
 				"Nothing was changed; this is a fault of Holdfast, please report it.")
 		}
 		size += len(o.Contract.Raw())
@@ -62,14 +62,14 @@ func (l Listing) check(s State) (map[named]int, error) {
 		}
 		key := named{o.Kind, o.Name}
 		if _, twice := stands[key]; twice {
-			return nil, refuse(CodeProtocol, "The listing of server "+server+" names the "+thing(o.Kind)+" "+quote(o.Name)+" twice.",
+			return nil, refuse(CodeProtocol, "the listing of server "+server+" names the "+thing(o.Kind)+" "+quote(o.Name)+" twice",
 				"Nothing was changed, because it can't be known which of the two would be called; the server has to be corrected.")
 		}
 		stands[key] = i
 	}
 	if size > MaxListing {
 		return nil, refuse(CodeTooLarge,
-			"The listing of server "+server+" has "+strconv.Itoa(size)+" bytes, and "+strconv.Itoa(MaxListing)+" is the limit.",
+			"the listing of server "+server+" has "+strconv.Itoa(size)+" bytes, and "+strconv.Itoa(MaxListing)+" is the limit",
 			"Nothing was changed; offer fewer or smaller tools, or split the server.")
 	}
 	for _, r := range s.Records {
@@ -79,7 +79,7 @@ func (l Listing) check(s State) (map[named]int, error) {
 	}
 	if known+len(stands) > MaxRecords {
 		return nil, refuse(CodeTooLarge,
-			"With this listing server "+server+" would have more than "+strconv.Itoa(MaxRecords)+" records.",
+			"with this listing server "+server+" would have more than "+strconv.Itoa(MaxRecords)+" records",
 			"Nothing was changed; it offered too many names over time: remove the server and add it again.")
 	}
 	return stands, nil

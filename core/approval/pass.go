@@ -17,7 +17,7 @@ func Pass(s State, l Listing, j Judge) (Change, error) {
 		return Change{}, err
 	}
 	if !s.Server.Named || s.Server.Proposal {
-		return Change{}, refuse(CodeForbidden, "Server "+quote(s.Server.Name)+" is not to be listed: it is a proposal, or the configuration does not name it any more.",
+		return Change{}, refuse(CodeForbidden, "server "+quote(s.Server.Name)+" is not to be listed: it is a proposal, or the configuration does not name it any more",
 			"A person can enable it with: holdfast server enable "+s.Server.Name+", or name it in the configuration.")
 	}
 	stands, err := l.check(s)

@@ -65,15 +65,15 @@ func (p Program) check() error {
 	hint := "Give a command for a server of type stdio, or a URL for one of type http."
 	switch {
 	case p.Type == "stdio" && p.Command == "":
-		return refuse(CodeBadInput, "A server of type stdio needs a command.", hint)
+		return refuse(CodeBadInput, "a server of type stdio needs a command", hint)
 	case p.Type == "http" && p.URL == "":
-		return refuse(CodeBadInput, "A server of type http needs a URL.", hint)
+		return refuse(CodeBadInput, "a server of type http needs a URL", hint)
 	case p.Type == "":
-		return refuse(CodeBadInput, "A server needs a command or a URL.", hint)
+		return refuse(CodeBadInput, "a server needs a command or a URL", hint)
 	case p.Type != "stdio" && p.Type != "http":
-		return refuse(CodeBadInput, "There is no server type "+quote(p.Type)+".", hint)
+		return refuse(CodeBadInput, "there is no server type "+quote(p.Type), hint)
 	case p.Command != "" && p.URL != "":
-		return refuse(CodeBadInput, "A server has a command or a URL, not both.", hint)
+		return refuse(CodeBadInput, "a server has a command or a URL, not both", hint)
 	}
 	return nil
 }
@@ -119,11 +119,11 @@ func (o Options) check(actor record.Actor) error {
 	}
 	switch {
 	case o.OnHold != "" && o.OnHold != OnHoldBlock && o.OnHold != OnHoldKeep:
-		return refuse(CodeBadInput, quote(o.OnHold)+" is no value of on_hold.", "Write block or keep.")
+		return refuse(CodeBadInput, quote(o.OnHold)+" is no value of on_hold", "Write block or keep.")
 	case o.Timeout < 0:
-		return refuse(CodeBadInput, "A timeout can't be negative.", "Give a duration, or 0 for the default.")
+		return refuse(CodeBadInput, "a timeout can't be negative", "Give a duration, or 0 for the default.")
 	case o.MaxConcurrent < 0:
-		return refuse(CodeBadInput, "max_concurrent can't be negative.", "Give a number, or 0 for the default.")
+		return refuse(CodeBadInput, "max_concurrent can't be negative", "Give a number, or 0 for the default.")
 	}
 	return nil
 }

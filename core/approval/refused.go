@@ -30,7 +30,7 @@ const (
 // (review_out_of_date, ...).
 type Refused struct {
 	Code string
-	What string // one sentence: what was refused and why
+	What string // one sentence, written as errors are: what was refused and why
 	Hint string // what to do next
 }
 
@@ -55,10 +55,10 @@ func may(actor record.Actor, verb string, kinds ...record.ActorKind) error {
 		}
 	}
 	if actor.Kind == record.Agent {
-		return refuse(CodeNotForAgents, "An agent can't "+verb+".",
+		return refuse(CodeNotForAgents, "an agent can't "+verb,
 			"A person can, with the command line or the page; nothing was changed.")
 	}
-	return refuse(CodeForbidden, "Nobody who may "+verb+" asked for it.",
+	return refuse(CodeForbidden, "nobody who may "+verb+" asked for it",
 		"Ask as a person, with the command line, the admin API or the page.")
 }
 
@@ -67,7 +67,7 @@ func stored(s State, name string) error {
 	if s.Server.Version > 0 && s.Server.Name != "" {
 		return nil
 	}
-	return refuse(CodeNotFound, "There is no server "+quote(name)+".", "See the servers with: holdfast server list.")
+	return refuse(CodeNotFound, "there is no server "+quote(name), "See the servers with: holdfast server list.")
 }
 
 // expect refuses an act on a server that is not there, or not the one meant.
@@ -79,7 +79,7 @@ func expect(s State, incarnation string) error {
 		return nil
 	}
 	return refuse(CodeServerReplaced,
-		"Server "+quote(s.Server.Name)+" was replaced, or what it runs was changed, after this was looked at.",
+		"server "+quote(s.Server.Name)+" was replaced, or what it runs was changed, after this was looked at",
 		"Look at it again with: holdfast server show "+s.Server.Name+".")
 }
 

@@ -112,10 +112,10 @@ func releasable(s State, r ReleaseRequest) error {
 	switch {
 	case s.Server.FileQuarantines:
 		return refuse(CodeQuarantinedByFile,
-			"Server "+quote(name)+" is quarantined by the configuration: "+quote(s.Server.FileSource)+".",
+			"server "+quote(name)+" is quarantined by the configuration: "+quote(s.Server.FileSource),
 			"Remove quarantined from that entry of the file, then release the server again.")
 	case !s.Server.Quarantined:
-		return refuse(CodeNotQuarantined, "Server "+quote(name)+" is not quarantined.",
+		return refuse(CodeNotQuarantined, "server "+quote(name)+" is not quarantined",
 			"What waits of it can be approved with: holdfast review.")
 	}
 	return nil
@@ -126,7 +126,7 @@ func releasable(s State, r ReleaseRequest) error {
 // read, complete, and without a hard finding.
 func (p *Report) vouches(s State) error {
 	none := func(why string) error {
-		return refuse(CodeNoScanReport, "There is no scan report that server "+quote(s.Server.Name)+" could be released by: "+why+".",
+		return refuse(CodeNoScanReport, "there is no scan report that server "+quote(s.Server.Name)+" could be released by: "+why,
 			"Scan it with: holdfast scan "+s.Server.Name+", or release it with: holdfast server release "+s.Server.Name+".")
 	}
 	if p == nil {
@@ -156,7 +156,7 @@ func (p *Report) vouches(s State) error {
 	}
 	for _, t := range p.Tools {
 		if t.hard() {
-			return refuse(CodeHardFindings, "The scan has a hard finding in "+describe(s.Server.Name, t.Kind, t.Name)+".",
+			return refuse(CodeHardFindings, "the scan has a hard finding in "+describe(s.Server.Name, t.Kind, t.Name),
 				"Look at it with: holdfast review; block the tool, or release the server without it.")
 		}
 	}
@@ -191,7 +191,7 @@ func PreviewRelease(s State, report *Report) ReleasePreview {
 // release does it, after the digests are found to be exactly those that a person saw.
 func release(s State, r ReleaseRequest, what string, detail map[string]string) (Change, error) {
 	preview := PreviewRelease(s, r.Report)
-	outdated := refuse(CodeReviewOutOfDate, "What a release of server "+quote(s.Server.Name)+" would approve is not what was looked at.",
+	outdated := refuse(CodeReviewOutOfDate, "what a release of server "+quote(s.Server.Name)+" would approve is not what was looked at",
 		"Look at it again with: holdfast server release "+s.Server.Name+".")
 	accepted, ok := match(preview.Findings, r.AcceptFindings)
 	if !ok {
@@ -216,12 +216,9 @@ func release(s State, r ReleaseRequest, what string, detail map[string]string) (
 	shown := r.Report.of(s.Server)
 	for _, before := range approves {
 		after := before.approvedBy(d.grant(Released, r.Actor), shown.shown(before))
-		st := step{before: before, after: after, reason: Released, actor: r.Actor, signals: before.Evidence.Signals}
-		if !d.move(st) {
-			return Change{}, forbidden(d.change.Forbidden)
-		}
+		d.move(step{before: before, after: after, reason: Released, actor: r.Actor, signals: before.Evidence.Signals})
 	}
-	return d.done(), nil
+	return d.whole()
 }
 
 // match gives the records that were named by their live digests; ok is false where

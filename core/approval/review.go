@@ -31,7 +31,7 @@ func Approve(s State, r ReviewRequest) (Change, error) {
 	return review(s, r, "approve tools", true, func(d *draft, before Record) (step, error) {
 		if !before.Live.Parsable() {
 			return step{}, refuse(CodeUnparsable,
-				"Nobody can approve "+describe(s.Server.Name, before.Key.Kind, before.Key.Name)+", because its definition can't be read: "+before.Live.Problem()+".",
+				"nobody can approve "+describe(s.Server.Name, before.Key.Kind, before.Key.Name)+", because its definition can't be read: "+before.Live.Problem(),
 				"It has to be corrected by the server; it can be blocked with: holdfast tool block.")
 		}
 		accepted := shown.shown(before)
@@ -68,7 +68,7 @@ func Dismiss(s State, r ReviewRequest) (Change, error) {
 	return review(s, r, "dismiss updates", true, func(_ *draft, before Record) (step, error) {
 		if !before.Waiting() {
 			return step{}, refuse(CodeNothingWaits,
-				"No update waits for "+describe(s.Server.Name, before.Key.Kind, before.Key.Name)+".",
+				"no update waits for "+describe(s.Server.Name, before.Key.Kind, before.Key.Name),
 				"See what waits with: holdfast review.")
 		}
 		after := before
@@ -102,23 +102,26 @@ func review(s State, r ReviewRequest, verb string, digests bool, decide func(*dr
 			continue // it is so already
 		}
 		st.actor = r.Actor
-		if !d.move(st) {
-			return Change{}, forbidden(d.change.Forbidden)
-		}
+		d.move(st)
 	}
-	return d.done(), nil
+	return d.whole()
 }
 
-// forbidden refuses an act that the guard does not let through.
-func forbidden(why []string) error {
-	return refuse(CodeForbidden, "This would be a transition that is not allowed: "+why[0]+".", "Nothing was changed; please report it as a fault of Holdfast.")
+// whole gives the Change of an act: all of it, or a refusal where the guard did not
+// let one transition through.
+func (d *draft) whole() (Change, error) {
+	if len(d.change.Forbidden) > 0 {
+		return Change{}, refuse(CodeForbidden, "this would be a transition that is not allowed: "+d.change.Forbidden[0],
+			"Nothing was changed; please report it as a fault of Holdfast.")
+	}
+	return d.done(), nil
 }
 
 // find gives the records that were seen, in the order asked. It refuses what is
 // unknown, named twice or, with digests, not any more what was seen.
 func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 	if len(tools) == 0 {
-		return nil, refuse(CodeBadInput, "No tool was named.", "Name at least one; see them with: holdfast review.")
+		return nil, refuse(CodeBadInput, "no tool was named", "Name at least one; see them with: holdfast review.")
 	}
 	found := make([]Record, 0, len(tools))
 	asked := make(map[named]bool, len(tools))
@@ -129,11 +132,11 @@ func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 		i, known := of[key]
 		switch {
 		case !known:
-			return nil, refuse(CodeNotFound, "Nothing is known of "+what+".", "See what there is with: holdfast tool list.")
+			return nil, refuse(CodeNotFound, "nothing is known of "+what, "See what there is with: holdfast tool list.")
 		case asked[key]:
-			return nil, refuse(CodeBadInput, "The request names "+what+" twice.", "Name it once.")
+			return nil, refuse(CodeBadInput, "the request names "+what+" twice", "Name it once.")
 		case digests && !seen.is(s.Records[i]):
-			return nil, refuse(CodeReviewOutOfDate, "The definition of "+what+" is not the one that was looked at.",
+			return nil, refuse(CodeReviewOutOfDate, "the definition of "+what+" is not the one that was looked at",
 				"Look at it again with: holdfast review.")
 		}
 		asked[key] = true

@@ -262,7 +262,7 @@ func TestS29DispatchDrift(t *testing.T) {
 	b.s.Settings.Unannotated = contract.Read
 	b.pass(bare)
 	b.is("a", "changed baseline_trust held structural")
-	if got := b.rec("a").Evidence.Signals; !slices.Equal(got, []string{"GATE-HINT-CHANGE:dispatch:destructive>read"}) {
+	if got := b.rec("a").Evidence.Signals; !slices.Equal(got, []string{delta.Signal{Rule: delta.HintChange, Reason: "dispatch", Old: "destructive", New: "read"}.String()}) {
 		t.Errorf("signals %v", got)
 	}
 }
@@ -274,12 +274,13 @@ func TestS29TangledShowsEveryRule(t *testing.T) {
 	for i := range 20 {
 		signals = append(signals, shape("type", "properties/p"+string(rune('a'+i))))
 	}
-	signals = append(signals, delta.Signal{Rule: delta.HintChange, Reason: "readOnlyHint", Old: "true", New: "false"},
-		delta.Signal{Rule: delta.OutputSchema, Reason: "added"})
-	b.j.answer(benign("a").Contract, tangled.Contract, delta.Merge(signals)...)
+	signals = delta.Merge(signals, []delta.Signal{
+		{Rule: delta.HintChange, Reason: "readOnlyHint", Old: "true", New: "false"}, {Rule: delta.OutputSchema, Reason: "added"},
+	})
+	b.j.answer(benign("a").Contract, tangled.Contract, signals...)
 	b.pass(tangled)
 	got := b.rec("a").Evidence.Signals
-	if len(got) != 16 || got[0] != "GATE-HINT-CHANGE:readOnlyHint:true>false" || got[13] != "GATE-SCHEMA-SHAPE:more:+8" ||
+	if len(got) != 16 || got[0] != signals[0].String() || got[13] != "GATE-SCHEMA-SHAPE:more:+8" ||
 		got[14] != "GATE-OUTPUT-SCHEMA:added" || got[15] != "SCAN-FINDING:directive.imperative:/description" {
 		t.Errorf("%d signals: %q", len(got), got)
 	}

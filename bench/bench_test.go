@@ -122,7 +122,7 @@ func TestRatiosAreTakenWithinARound(t *testing.T) {
 		return sample{b, b}
 	}
 	// The machine is ten times slower in the second round; the ratio stays.
-	got := within([]sample{of(20, 20, 40), of(200, 200, 400), of(20, 20, 40)}, []sample{of(10, 10, 10), of(100, 100, 100), of(10, 10, 10)})
+	got := ofRounds([]sample{of(20, 20, 40), of(200, 200, 400), of(20, 20, 40)}, []sample{of(10, 10, 10), of(100, 100, 100), of(10, 10, 10)})
 	if got.p50 != 2 || got.p99 != 4 || math.Abs(got.rate-0.375) > 1e-9 {
 		t.Errorf("%+v", got)
 	}

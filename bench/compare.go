@@ -203,11 +203,11 @@ func summarize(name string, mine, direct, forward []sample) figures {
 		f.calls += len(s.alone.latencies) + len(s.many.latencies)
 	}
 	f.p50, f.p99, f.rate = time.Duration(median(p50)), time.Duration(median(p99)), median(rate)
-	f.direct, f.forward = within(mine, direct), within(mine, forward)
+	f.direct, f.forward = ofRounds(mine, direct), ofRounds(mine, forward)
 	return f
 }
 
-func within(mine, other []sample) ratios {
+func ofRounds(mine, other []sample) ratios {
 	var p50, p99, rate []float64
 	for i, s := range mine {
 		o := other[i]

@@ -33,9 +33,8 @@ type daemon struct {
 // patience is how long a start may take.
 const patience = 20 * time.Second
 
-// startHoldfast starts the daemon as a user does, with a data directory of its
-// own, and waits until the echo server's tools can be called.
-func startHoldfast(ctx context.Context, p plan, s *stopper, up server) (daemon, error) {
+// prepare makes a data directory and a configuration that names the echo server.
+func prepare(ctx context.Context, p plan, s *stopper, up server) (daemon, error) {
 	dir, err := os.MkdirTemp("", "holdfast-bench-")
 	if err != nil {
 		return daemon{}, err
@@ -56,11 +55,23 @@ func startHoldfast(ctx context.Context, p plan, s *stopper, up server) (daemon, 
 	if err != nil {
 		return d, err
 	}
-	if err := os.WriteFile(d.config, file, 0o600); err != nil {
+	return d, os.WriteFile(d.config, file, 0o600)
+}
+
+// stdio is the command that an agent starts.
+func (d daemon) stdio(p plan) []string {
+	return []string{p.holdfast, "stdio", "--config", d.config, "--server", "echo"}
+}
+
+// startHoldfast starts the daemon as a user does, with a data directory of its
+// own, and waits until the echo server's tools can be called.
+func startHoldfast(ctx context.Context, p plan, s *stopper, up server) (daemon, error) {
+	d, err := prepare(ctx, p, s, up)
+	if err != nil {
 		return d, err
 	}
 	cmd := exec.CommandContext(ctx, p.holdfast, "serve", "--config", d.config)
-	log, err := os.Create(filepath.Join(dir, "serve.log"))
+	log, err := os.Create(filepath.Join(filepath.Dir(d.config), "serve.log"))
 	if err != nil {
 		return d, err
 	}
@@ -73,18 +84,18 @@ func startHoldfast(ctx context.Context, p plan, s *stopper, up server) (daemon, 
 		_ = cmd.Process.Signal(os.Interrupt) // where there is none, the context ends it
 		return errors.Join(cmd.Wait(), log.Close())
 	})
-	if err := d.ready(ctx, p.holdfast); err != nil {
+	if err := within(ctx, func() error { return d.ready(ctx, p.holdfast) }); err != nil {
 		said, _ := os.ReadFile(log.Name())
 		return d, fmt.Errorf("%w; it said: %.1000s", err, said)
 	}
 	return d, nil
 }
 
-// ready waits for the daemon, makes a token, and waits for the tools.
-func (d *daemon) ready(ctx context.Context, binary string) error {
+// within tries until it works, for as long as a start may take.
+func within(ctx context.Context, try func() error) error {
 	end := time.Now().Add(patience)
 	for {
-		err := d.try(ctx, binary)
+		err := try()
 		if err == nil || ctx.Err() != nil || time.Now().After(end) {
 			return err
 		}
@@ -92,7 +103,14 @@ func (d *daemon) ready(ctx context.Context, binary string) error {
 	}
 }
 
-func (d *daemon) try(ctx context.Context, binary string) error {
+// answers sees whether a tool can be called.
+func answers(ctx context.Context, s *session, tool string) error {
+	_, err := s.tool(ctx, tool, "ready")
+	return err
+}
+
+// ready makes a token, once, and sees whether the tools can be called with it.
+func (d *daemon) ready(ctx context.Context, binary string) error {
 	if d.token == "" {
 		out, err := exec.CommandContext(ctx, binary, "token", "create", "bench", "--config", d.config,
 			"--servers", "echo", "--permissions", "read,write,destructive", "--json").Output()
@@ -115,8 +133,7 @@ func (d *daemon) try(ctx context.Context, binary string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.tool(ctx, "echo_write", "ready")
-	return errors.Join(err, s.close())
+	return errors.Join(answers(ctx, s, "echo_write"), s.close())
 }
 
 // freeAddress gives a loopback address that nobody listens on.

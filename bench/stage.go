@@ -130,6 +130,9 @@ func stageStdio(ctx context.Context, p plan, s *stopper) ([]*target, error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		s.add(opened.close)
+		if err := within(ctx, func() error { return answers(ctx, opened, tool) }); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 		t := &target{name: name, tool: tool, sessions: []*session{opened}, pids: middle}
 		if name != "direct" {
 			t.pids = append(t.pids, c.cmd.Process.Pid)
@@ -144,14 +147,19 @@ func stageStdio(ctx context.Context, p plan, s *stopper) ([]*target, error) {
 	if err != nil || p.holdfast == floors {
 		return targets, err
 	}
-	h, err := startHoldfast(ctx, p, s, server{Command: me, Args: []string{"echo"}})
+	up := server{Command: me, Args: []string{"echo"}}
+	alone, err := prepare(ctx, p, s, up)
 	if err != nil {
 		return nil, err
 	}
-	joined := []string{p.holdfast, "stdio", "--config", h.config, "--server", "echo"}
+	joined, err := startHoldfast(ctx, p, s, up)
+	if err != nil {
+		return nil, err
+	}
 	return targets, errors.Join(
-		add("Holdfast, a read", "echo_read", []int{h.pid}, joined...),
-		add("Holdfast, a write", "echo_write", []int{h.pid}, joined...))
+		add("Holdfast, a read", "echo_read", nil, alone.stdio(p)...),
+		add("Holdfast, joined, a read", "echo_read", []int{joined.pid}, joined.stdio(p)...),
+		add("Holdfast, joined, a write", "echo_write", []int{joined.pid}, joined.stdio(p)...))
 }
 
 // process is a part that runs, and the line that it said first.

@@ -53,7 +53,7 @@ func (w *walk) properties(a, l *place, t *trail) {
 		}
 	}
 	for _, q := range a.list(kwProperties) {
-		if l.requires(q.name) && l.named(kwProperties, q.name) == nil {
+		if l.named(kwProperties, q.name) == nil && (l.requires(q.name) || w.declaredBeside(q)) {
 			w.pair(q.to, w.empty, t.named(kwProperties, q.name))
 		}
 	}
@@ -69,6 +69,42 @@ func (w *walk) properties(a, l *place, t *trail) {
 			w.hold(Pattern, t, kwPatternProperties, text(visible(q.name)), shown{})
 		}
 	}
+}
+
+// declaredBeside reports whether the live side still declares or requires a property
+// that a place no longer does, at the same spot: then the property is not gone, but
+// this constraint on it is. The same constraint beside it makes up for that.
+func (w *walk) declaredBeside(q part) bool {
+	declares := func(p *place) bool { return p.named(kwProperties, q.name) != nil || p.requires(q.name) }
+	same := func(p *place) bool {
+		there := p.named(kwProperties, q.name)
+		return there != nil && there.class == q.to.follow().class
+	}
+	return slices.ContainsFunc(w.sameSpot(w.at.l, true), declares) && !slices.ContainsFunc(w.sameSpot(w.at.l, false), same)
+}
+
+// sameSpot gives a place and its branches, which look at the same value: those of
+// allOf always, those of choices and conditions perhaps.
+func (w *walk) sameSpot(p *place, perhaps bool) []*place {
+	all, seen := []*place{p}, map[*place]bool{p: true}
+	for i := 0; i < len(all) && !w.take(1+len(all[i].parts)); i++ {
+		for _, q := range all[i].parts {
+			switch q.key {
+			case kwAnyOf, kwOneOf, kwThen, kwElse, kwDependentSchemas:
+				if !perhaps {
+					continue
+				}
+			case kwAllOf:
+			default:
+				continue
+			}
+			if to := q.to.follow(); !seen[to] {
+				seen[to] = true
+				all = append(all, to)
+			}
+		}
+	}
+	return all
 }
 
 // rests compares the schemas for everything that is not named.

@@ -42,7 +42,7 @@ func match(approved, live []part) (pairs []paired, grown []part, shrunk []part) 
 func (w *walk) choices(a, l *place, t *trail) {
 	pairs, grown, shrunk := match(a.list(kwAllOf), l.list(kwAllOf))
 	for _, p := range pairs {
-		w.pair(p.a, p.l, t.at(kwAllOf, p.index))
+		w.branch(p.a, p.l, t.at(kwAllOf, p.index))
 	}
 	for _, q := range grown {
 		w.search(q.to, t.at(kwAllOf, q.index))
@@ -53,7 +53,7 @@ func (w *walk) choices(a, l *place, t *trail) {
 
 	pairs, grown, _ = match(a.list(kwAnyOf), l.list(kwAnyOf))
 	for _, p := range pairs {
-		w.pair(p.a, p.l, t.at(kwAnyOf, p.index))
+		w.branch(p.a, p.l, t.at(kwAnyOf, p.index))
 	}
 	for _, q := range grown {
 		w.hold(AnyOfGrew, t, kwAnyOf, shown{}, q.to.shown())
@@ -71,7 +71,7 @@ func (w *walk) oneOf(a, l *place, t *trail) {
 	pairs, grown, shrunk := match(a.list(kwOneOf), l.list(kwOneOf))
 	for _, p := range pairs {
 		before := len(w.facts)
-		w.pair(p.a, p.l, t.at(kwOneOf, p.index))
+		w.branch(p.a, p.l, t.at(kwOneOf, p.index))
 		if len(w.facts) == before {
 			w.hold(OneOfChanged, t, kwOneOf, p.a.follow().shown(), p.l.follow().shown())
 		}

@@ -30,6 +30,7 @@ type walk struct {
 	*steps
 	facts []fact
 	mode  mode
+	at    location
 	empty *place
 
 	// What is being compared or searched, outermost first.
@@ -42,8 +43,13 @@ type walk struct {
 // frameKey is a pair that is compared, or a live place that is searched.
 type frameKey struct {
 	a, l *place
+	at   location
 	mode mode
 }
+
+// location is where in an instance a pair of places looks at: the places that stand
+// there for the first time. Branches of allOf and the like look at the same spot.
+type location struct{ a, l *place }
 
 // mode is what a search does not look at, or looks at in addition.
 type mode uint8
@@ -73,7 +79,7 @@ type silence struct {
 // enter begins a pair. It reports false when there is nothing to do: the pair is
 // being compared further up, gave nothing before, or the work is too much.
 func (w *walk) enter(a, l *place, m mode) bool {
-	key := frameKey{a, l, m}
+	key := frameKey{a, l, w.at, m}
 	if at, ok := w.inside[key]; ok {
 		w.skip(at)
 		return false
@@ -142,8 +148,17 @@ func (w *walk) holdAt(reason, path string, about keyword, was, is shown) {
 	w.facts = append(w.facts, fact{signal: Signal{Rule: SchemaShape, Reason: reason, Path: path}, keyword: about.String(), was: was, is: is})
 }
 
-// pair compares a live place with the approved one.
+// pair compares a live place with the approved one, at a spot of the instance that
+// was not looked at before.
 func (w *walk) pair(a, l *place, t *trail) {
+	outer := w.at
+	w.at = location{a.follow(), l.follow()}
+	w.branch(a, l, t)
+	w.at = outer
+}
+
+// branch compares two places that look at the same spot as those around them.
+func (w *walk) branch(a, l *place, t *trail) {
 	a, l = a.follow(), l.follow()
 	if a.class == l.class || !w.enter(a, l, 0) {
 		return
@@ -271,12 +286,12 @@ func (w *walk) members(a, l *place, t *trail) {
 func compareMembers(a, l *place, hold func(string)) bool {
 	oneWas, oneIs := a.limited && len(a.members) == 1, l.limited && len(l.members) == 1
 	switch {
-	case !a.limited && oneIs, oneWas && !l.limited, oneWas && oneIs && !a.members[0].Equal(l.members[0]):
+	case !a.limited && oneIs, oneWas && (!l.limited || len(l.members) == 0), oneWas && oneIs && !a.members[0].Equal(l.members[0]):
 		hold(Const)
 		return true
 	case !a.limited:
 		hold(EnumIntroduced)
-	case !l.limited:
+	case !l.limited, len(l.members) == 0 && len(a.members) > 1:
 		hold(EnumDropped)
 	case slices.ContainsFunc(l.members, func(v contract.Value) bool { return !includes(a.members, v) }):
 		hold(EnumAdded)

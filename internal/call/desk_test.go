@@ -448,10 +448,9 @@ func TestOutcomes(t *testing.T) {
 		}, "error", fault.Upstream},
 		"other": {func(context.Context) (dispatch.Reply, error) { return dispatch.Reply{}, errors.New(marker) }, "error", fault.Upstream},
 		"panic": {func(context.Context) (dispatch.Reply, error) { panic(marker) }, "unknown", fault.Internal},
-		"panic, nil": {func(context.Context) (dispatch.Reply, error) {
-			var m map[string]int
-			m["x"]++
-			return dispatch.Reply{}, nil
+		"panic of the runtime": {func(context.Context) (dispatch.Reply, error) {
+			list := []string{}
+			return dispatch.Reply{}, errors.New(list[len(list)])
 		}, "unknown", fault.Internal},
 	} {
 		for _, tool := range []string{"read", "write"} {
@@ -522,7 +521,7 @@ func TestLongName(t *testing.T) {
 	w, d := newWorld()
 	r := request("read", `{}`)
 	r.Name = strings.Repeat("ü", 4000) + "\xff"
-	d.Do(t.Context(), r)
+	_, _, _ = d.Do(t.Context(), r)
 	if n := len(w.entries[0].Name); n == 0 || n > maxAsked {
 		t.Errorf("%d bytes were kept", n)
 	}

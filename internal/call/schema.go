@@ -167,6 +167,7 @@ func (s *schema) giveBack(in *instance) {
 // much rather than too little: every object or boolean may be a place.
 func survey(v contract.Value) (places int, uniques bool) {
 	switch v.Kind() {
+	case contract.Null, contract.Number, contract.String:
 	case contract.Bool:
 		return 1, false
 	case contract.Array:

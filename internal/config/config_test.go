@@ -123,7 +123,8 @@ func TestMistakes(t *testing.T) {
 		"unknown key": {"{\n \"defaulttrust_mode\": \"scan\"\n}", []string{`f.json:2:2: defaulttrust_mode: unknown key; did you mean default_trust_mode?`}},
 		"camel case":  {server(`"command":"x","trustMode":"scan"`), []string{`mcpServers.git.trustMode: unknown key; did you mean trust_mode?`}},
 		"two letters swapped": {server(`"comamnd":"x"`), []string{
-			`mcpServers.git.comamnd: unknown key; did you mean command?`}},
+			`mcpServers.git.comamnd: unknown key; did you mean command?`,
+		}},
 		"nothing near":      {`{"zebra":1}`, []string{`zebra: unknown key; known here are admin, audit, `}},
 		"other client's":    {`{"servers":{}}`, []string{`servers: unknown key; the map of servers is called mcpServers here`}},
 		"disabled":          {server(`"command":"x","disabled":true`), []string{`run ` + "`holdfast server disable`"}},

@@ -108,10 +108,9 @@ func elements(array []byte) (list [][]byte) {
 	for n := 0; n < len(array); n++ {
 		switch c := array[n]; {
 		case quoted:
+			quoted = c != '"'
 			if c == '\\' {
 				n++
-			} else if c == '"' {
-				quoted = false
 			}
 		case c == '"':
 			quoted = true

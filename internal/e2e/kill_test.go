@@ -141,8 +141,10 @@ func victim(dir string) error {
 	}
 	f := &flicker{diary: diary{file}}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	i, err := intake.New(ctx, intake.Options{Store: s, Lister: f, Swapped: func(*dispatch.Catalogue) {},
-		VerifyInterval: func() time.Duration { return time.Minute }, Now: time.Now, Log: log})
+	i, err := intake.New(ctx, intake.Options{
+		Store: s, Lister: f, Swapped: func(*dispatch.Catalogue) {},
+		VerifyInterval: func() time.Duration { return time.Minute }, Now: time.Now, Log: log,
+	})
 	if err != nil {
 		return err
 	}
@@ -180,8 +182,10 @@ func (v *victimOf) begin(ctx context.Context) error {
 		}
 		v.f.inc = "flicker-1"
 		if err := v.apply(ctx, func(st approval.State) (approval.Change, error) {
-			return approval.Add(st, approval.AddRequest{Name: "flicker", Way: approval.ByCLI, Actor: person, Incarnation: "flicker-1", Quarantine: approval.AskLess,
-				Program: approval.Program{Type: "stdio", Command: "flicker"}, Options: approval.Options{TrustMode: "manual"}})
+			return approval.Add(st, approval.AddRequest{
+				Name: "flicker", Way: approval.ByCLI, Actor: person, Incarnation: "flicker-1", Quarantine: approval.AskLess,
+				Program: approval.Program{Type: "stdio", Command: "flicker"}, Options: approval.Options{TrustMode: "manual"},
+			})
 		}); err != nil {
 			return err
 		}
@@ -241,8 +245,10 @@ func seen(records []approval.Record) (list []approval.Seen) {
 }
 
 func (v *victimOf) call(ctx context.Context) error {
-	_, _, err := v.desk.Do(ctx, call.Request{Caller: dispatch.Local(), Face: dispatch.Face{Direct: true},
-		Name: fmt.Sprint("flicker__t", rand.N(flickers)), Params: []byte(`{"arguments":{"x":1}}`)})
+	_, _, err := v.desk.Do(ctx, call.Request{
+		Caller: dispatch.Local(), Face: dispatch.Face{Direct: true},
+		Name: fmt.Sprint("flicker__t", rand.N(flickers)), Params: []byte(`{"arguments":{"x":1}}`),
+	})
 	return err
 }
 
@@ -325,10 +331,10 @@ func (w *witness) check() {
 	}
 	err = s.Walk(ctx, w.seq+1, func(e record.Entry) error {
 		w.seq, w.hash = e.Seq, e.Hash
-		switch e.Type {
-		case record.TypeIntent:
+		if e.Type == record.TypeIntent {
 			w.intents[e.Call.ID] = true
-		case record.TypeTransition:
+		}
+		if e.Type == record.TypeTransition {
 			w.transitions++
 			w.last[approval.Key{Server: e.Server, Kind: approval.Kind(e.Kind), Name: e.Name}] = e.Transition.To
 		}

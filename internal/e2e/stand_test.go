@@ -153,8 +153,10 @@ func (s *stand) swapped(c *dispatch.Catalogue) {
 	var specs []upstream.Spec
 	for _, srv := range c.Servers() {
 		if srv.Runs() {
-			specs = append(specs, upstream.Spec{Name: srv.Name, Incarnation: srv.Incarnation, Program: srv.Program,
-				Timeout: srv.Options.Timeout, MaxConcurrent: srv.Options.MaxConcurrent})
+			specs = append(specs, upstream.Spec{
+				Name: srv.Name, Incarnation: srv.Incarnation, Program: srv.Program,
+				Timeout: srv.Options.Timeout, MaxConcurrent: srv.Options.MaxConcurrent,
+			})
 		}
 	}
 	s.pool.Sync(specs)
@@ -254,7 +256,7 @@ func (s *stand) token(name string, change func(*dispatch.Token)) string {
 	s.t.Helper()
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw)
-	secret := "holdfast_" + (strings.NewReplacer("+", "-", "/", "_")).Replace(encode(raw))
+	secret := "holdfast_" + strings.NewReplacer("+", "-", "/", "_").Replace(encode(raw))
 	t := dispatch.Token{
 		ID: rand.Text(), Name: name, Hash: sha256.Sum256([]byte(secret)), Created: time.Now().UTC(),
 		Scope:       dispatch.Scope{Servers: []string{"*"}, Tools: []string{"*"}},

@@ -54,15 +54,15 @@ func (p *tape) came(b []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch m.Kind {
-	case wire.Response:
+	if m.Kind == wire.Response {
 		method := p.asked[string(m.ID)]
 		body := m.Result
 		if m.Error != nil {
 			method, body = method+" error", m.Error
 		}
 		p.raw[method] = append(p.raw[method], bytes.Clone(body))
-	case wire.Notification:
+	}
+	if m.Kind == wire.Notification {
 		p.raw[m.Method] = append(p.raw[m.Method], bytes.Clone(m.Params))
 	}
 	select {

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,12 @@ func (i *Intake) leftOut(ctx context.Context, server string, entries []string, c
 	i.write(ctx, server, "left_out", map[string]string{"count": strconv.Itoa(len(entries)), "entries": text})
 }
 
+// weather is what is wrong without the server having done anything wrong.
+var weather = []fault.Kind{
+	fault.Internal, fault.NotFound, fault.Unavailable, fault.Timeout, fault.Cancelled, fault.Upstream,
+	fault.Storage, fault.Conflict, fault.ServerReplaced, fault.Forbidden,
+}
+
 // listingFailed reports a pass that changed nothing. What the server did wrong is
 // written into the audit, once until it is another failure or a success; that it
 // is not there or slow is in its state and the log.
@@ -62,9 +69,7 @@ func (i *Intake) listingFailed(ctx context.Context, server string, err error) {
 	}
 	kind := fault.KindOf(err)
 	i.o.Log.Warn("a listing could not be taken", "server", server, "kind", string(kind), "error", err)
-	switch kind {
-	case fault.Internal, fault.NotFound, fault.Unavailable, fault.Timeout, fault.Cancelled, fault.Upstream,
-		fault.Storage, fault.Conflict, fault.ServerReplaced, fault.Forbidden:
+	if slices.Contains(weather, kind) {
 		return
 	}
 	why := shorten(err.Error())

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/contract"
@@ -24,9 +23,17 @@ var (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 1500, time.UTC)
 
+// tb is what the harness needs of a test, or of a sequence.
+type tb interface {
+	Helper()
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // bench is one server's stored state, to which acts are applied as a store would.
 type bench struct {
-	t    testing.TB
+	t    tb
 	s    State
 	j    *judge
 	n    int // incarnations given
@@ -42,7 +49,7 @@ type judge struct {
 	answers  map[[2]contract.Digest][]delta.Signal
 	scans    int
 	compares int
-	unasked  testing.TB // fails when anything is asked
+	unasked  tb // fails when anything is asked
 }
 
 func (j *judge) Bundle() string { return j.bundle }
@@ -129,7 +136,7 @@ func shape(reason, path string) delta.Signal {
 }
 
 // setup gives a bench without a server, under a default mode.
-func setup(t testing.TB, mode string) *bench {
+func setup(t tb, mode string) *bench {
 	return &bench{
 		t: t, j: &judge{bundle: "b1"},
 		s: State{Settings: Settings{ID: "cfg1", DefaultMode: mode, OnHold: OnHoldBlock}, Now: start},
@@ -137,7 +144,7 @@ func setup(t testing.TB, mode string) *bench {
 }
 
 // added gives a bench with a server that was added under a mode.
-func added(t testing.TB, mode string, ask Ask) *bench {
+func added(t tb, mode string, ask Ask) *bench {
 	b := setup(t, mode)
 	b.ok(Add(b.s, b.addRequest(ByCLI, ask)))
 	return b
@@ -145,7 +152,7 @@ func added(t testing.TB, mode string, ask Ask) *bench {
 
 // trusted gives a bench whose server was said to be trusted, with offers in its
 // baseline.
-func trusted(t testing.TB, mode string, offers ...Offer) *bench {
+func trusted(t tb, mode string, offers ...Offer) *bench {
 	b := added(t, mode, AskLess)
 	b.pass(offers...)
 	return b

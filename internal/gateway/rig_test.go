@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/call"
 	"github.com/holdfast-mcp/holdfast/internal/intake"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/wire"
 )
 
 var person = record.Actor{Kind: record.Person, Name: "ann"}
@@ -52,7 +53,8 @@ func (u *upstreams) List(_ context.Context, server string) (approval.Listing, er
 	l := approval.Listing{Incarnation: srv.Incarnation}
 	for _, raw := range u.listed[server] {
 		c := contract.Parse([]byte(raw))
-		name := textAt(c.Root(), "name")
+		span, _ := wire.Find([]byte(raw), "name")
+		name, _ := wire.Text([]byte(raw)[span.Start:span.End])
 		l.Offers = append(l.Offers, approval.Offer{Kind: approval.Tool, Name: name, Contract: c})
 		u.held[approval.Key{Server: server, Kind: approval.Tool, Name: name}] = c.Digest()
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
-	"github.com/holdfast-mcp/holdfast/core/scan"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
 	"github.com/holdfast-mcp/holdfast/internal/call"
 	"github.com/holdfast-mcp/holdfast/internal/config"
@@ -108,9 +107,8 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 	})
 	d.intake, err = intake.New(ctx, intake.Options{
 		Store: d.store, Lister: lister{d},
-		// The structural gate and the scan come with the next version. Until then
-		// nobody can tell, and what needs them is held.
-		Judge:          func([]scan.Neighbour) approval.Judge { return nil },
+		// No Judge: the structural gate and the scan come with the next version.
+		// Until then nobody can tell, and what needs them is held.
 		Swapped:        d.swapped,
 		VerifyInterval: func() time.Duration { return d.inForce.Load().Verify },
 		Now:            time.Now, Log: d.log,

@@ -21,11 +21,11 @@ const (
 func installMemory(ctx context.Context, dir string) (command string, args []string, err error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return "", nil, errors.New("Node.js is not installed here")
+		return "", nil, errors.New("there is no Node.js here")
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", nil, errors.New("npm is not installed here")
+		return "", nil, errors.New("there is no npm here")
 	}
 	entry := filepath.Join(dir, "node_modules", filepath.FromSlash(memoryPackage), "dist", "index.js")
 	if _, err := os.Stat(entry); err == nil {

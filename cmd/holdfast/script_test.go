@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +30,19 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOLDFAST_DATA_DIR", e.WorkDir+"/d")
 			e.Setenv("HOLDFAST_CONFIG", e.WorkDir+"/holdfast.json")
 			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("REALHOME", os.Getenv("HOME"))
+			for _, v := range os.Environ() {
+				if strings.HasPrefix(strings.ToLower(v), "npm_config_") {
+					e.Vars = append(e.Vars, v) // where packages come from on this machine
+				}
+			}
 			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "npm" {
+				return os.Getenv("HOLDFAST_REQUIRE_NPM") == "1", nil
+			}
+			return false, fmt.Errorf("no condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "until": until, "grab": grab, "only": only,
@@ -73,7 +87,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 // until REGEXP PROGRAM ARGS... runs a program again until its output matches.
 func until(ts *testscript.TestScript, _ bool, args []string) {
 	re := regexp.MustCompile(`(?m)` + args[0])
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if err := ts.Exec(args[1], args[2:]...); err == nil && re.MatchString(ts.ReadFile("stdout")) {
 			return

@@ -101,8 +101,10 @@ func (a *app) tokenListCommand() *cobra.Command {
 			}
 			var rows [][]string
 			for _, t := range tokens {
-				rows = append(rows, []string{t.Name, t.State, strings.Join(t.Servers, ","), visible(strings.Join(t.Tools, ",")),
-					strings.Join(t.Permissions, ","), maybeClock(t.Expires, "never"), maybeClock(t.LastUsed, "never")})
+				rows = append(rows, []string{
+					t.Name, t.State, strings.Join(t.Servers, ","), visible(strings.Join(t.Tools, ",")),
+					strings.Join(t.Permissions, ","), maybeClock(t.Expires, "never"), maybeClock(t.LastUsed, "never"),
+				})
 			}
 			a.table([]string{"TOKEN", "STATE", "SERVERS", "TOOLS", "PERMISSIONS", "EXPIRES", "LAST USED"}, rows)
 			return nil

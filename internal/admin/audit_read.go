@@ -31,7 +31,8 @@ func (a *api) listAudit(ctx context.Context, in *struct {
 	Since  time.Time `query:"since"`
 	Until  time.Time `query:"until"`
 	Query  string    `query:"query" maxLength:"200" doc:"Found anywhere in the entry"`
-}) (*body[Page[AuditEntry]], error) {
+},
+) (*body[Page[AuditEntry]], error) {
 	before, err := in.seq()
 	if err != nil {
 		return nil, err
@@ -78,7 +79,8 @@ func (p Paging) seq() (int64, error) {
 
 func (a *api) getEntry(ctx context.Context, in *struct {
 	Seq int64 `path:"seq" minimum:"1"`
-}) (*body[AuditEntry], error) {
+},
+) (*body[AuditEntry], error) {
 	e, err := a.Audit.Entry(ctx, in.Seq)
 	if err != nil {
 		return nil, err
@@ -134,8 +136,10 @@ func (a *api) describeExport() {
 	a.huma.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "export-audit", Method: http.MethodGet, Path: exportPath, Tags: []string{"audit"},
 		Summary: "Every entry with its contracts in full, oldest first, one JSON object a line",
-		Parameters: []*huma.Param{{Name: "from", In: "query", Description: "First sequence number",
-			Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &one}}},
+		Parameters: []*huma.Param{{
+			Name: "from", In: "query", Description: "First sequence number",
+			Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &one},
+		}},
 		Responses: map[string]*huma.Response{"200": {
 			Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {}},
 		}},

@@ -86,7 +86,7 @@ func newProblem(status int, kind fault.Kind, what, hint string) *Problem {
 // fail is how handlers return an error.
 func (a *api) fail(ctx context.Context, err error) error {
 	p := problem(ctx, err)
-	if p.Status >= 500 {
+	if p.Status == http.StatusInternalServerError {
 		a.Log.Error("a request failed", "request", p.RequestID, "code", p.Code, "err", err)
 	}
 	return p

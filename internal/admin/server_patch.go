@@ -42,7 +42,8 @@ type PatchOptions struct {
 func (a *api) patchServer(ctx context.Context, in *struct {
 	OnServer
 	Body PatchServer
-}) (*body[Server], error) {
+},
+) (*body[Server], error) {
 	incarnation := rand.Text()
 	_, err := a.apply(ctx, in.Name, func(s approval.State) (approval.Change, error) {
 		if err := a.stored(s, in.Name); err != nil {

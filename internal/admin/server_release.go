@@ -59,7 +59,8 @@ func (a *api) previewRelease(ctx context.Context, in *OnServer) (*body[ReleasePr
 func (a *api) releaseServer(ctx context.Context, in *struct {
 	OnServer
 	Body Release
-}) (*body[Server], error) {
+},
+) (*body[Server], error) {
 	report, err := a.Audit.Report(ctx, in.Name)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,8 @@ type Logs struct {
 func (a *api) serverLogs(_ context.Context, in *struct {
 	OnServer
 	Lines int `query:"lines" minimum:"1" maximum:"10000" default:"100"`
-}) (*body[Logs], error) {
+},
+) (*body[Logs], error) {
 	if _, err := a.stateOf(in.Name); err != nil {
 		return nil, err
 	}

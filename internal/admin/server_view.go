@@ -187,12 +187,12 @@ func phrase(s Connection, now time.Time) string {
 	if s.Phase == "connected" {
 		return text
 	}
-	if s.Error != "" {
-		text += ": " + s.Error
-	}
 	if s.NextTry != nil {
 		wait := max(s.NextTry.Sub(now).Round(time.Second), 0)
 		text += fmt.Sprintf(" (next try in %s)", wait)
+	}
+	if s.Error != "" {
+		text += ": " + s.Error
 	}
 	return text
 }

@@ -12,7 +12,8 @@ import (
 func (a *api) toolHistory(ctx context.Context, in *struct {
 	OnTool
 	Paging
-}) (*body[Page[AuditEntry]], error) {
+},
+) (*body[Page[AuditEntry]], error) {
 	before, err := in.seq()
 	if err != nil {
 		return nil, err

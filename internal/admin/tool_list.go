@@ -42,7 +42,8 @@ func (f ToolFilter) keeps(t Tool) bool {
 func (a *api) listTools(_ context.Context, in *struct {
 	Paging
 	ToolFilter
-}) (*body[Page[Tool]], error) {
+},
+) (*body[Page[Tool]], error) {
 	c := a.Trust.Catalogue()
 	if _, ok := c.Server(in.Server); in.Server != "" && !ok {
 		return nil, noServer(c, in.Server)
@@ -60,7 +61,8 @@ func (a *api) listTools(_ context.Context, in *struct {
 func (a *api) reviewQueue(_ context.Context, in *struct {
 	Paging
 	Server string `query:"server" maxLength:"32"`
-}) (*body[Page[Tool]], error) {
+},
+) (*body[Page[Tool]], error) {
 	c := a.Trust.Catalogue()
 	var all []keyed[Tool]
 	each(c, func(t Tool) {

@@ -118,7 +118,8 @@ type Block struct {
 func (a *api) blockTools(ctx context.Context, in *struct {
 	OnServer
 	Body Block
-}) (*body[Decided], error) {
+},
+) (*body[Decided], error) {
 	d := decideInput{OnServer: in.OnServer, Body: Decision{ExpectedIncarnation: in.Body.ExpectedIncarnation}}
 	for _, t := range in.Body.Tools {
 		d.Body.Tools = append(d.Body.Tools, SeenTool{Kind: t.Kind, Name: t.Name})

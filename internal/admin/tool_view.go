@@ -152,6 +152,7 @@ func outcomeWord(o scan.Outcome) string {
 		return "review"
 	case scan.Dangerous:
 		return "dangerous"
+	case scan.NotScanned:
 	}
 	return "not_scanned"
 }

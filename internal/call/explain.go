@@ -13,8 +13,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// maxProblems bounds how many of the failed rules a refusal names.
-const maxProblems = 3
+// Bounds of an explanation: how many failed rules are looked at, and how many a
+// refusal names. Arguments may break a rule a hundred thousand times.
+const (
+	maxLeaves   = 200
+	maxProblems = 3
+)
 
 // explain says which places break which rules of the schema. It names members and
 // rules and echoes no value of the arguments.
@@ -32,16 +36,21 @@ func explain(err error) string {
 	})
 	found = slices.Compact(found)
 	more := ""
-	if len(found) > maxProblems {
+	switch {
+	case len(found) >= maxLeaves:
+		more = "; and many more"
+	case len(found) > maxProblems:
 		more = fmt.Sprintf("; and %d more", len(found)-maxProblems)
-		found = found[:maxProblems]
 	}
-	return strings.Join(found, "; ") + more
+	return strings.Join(found[:min(len(found), maxProblems)], "; ") + more
 }
 
 // leaves are the failures that say something themselves. Below a choice the
 // branches are not followed: that none fits is the news.
 func leaves(e *jsonschema.ValidationError, to []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(to) >= maxLeaves {
+		return to
+	}
 	switch e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
 		for _, cause := range e.Causes {

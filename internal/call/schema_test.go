@@ -130,6 +130,7 @@ func TestValidationIsBounded(t *testing.T) {
 		"backtracking":        {`{"properties":{"a":{"pattern":"^(?=a)(a+)+$"}}}`, `{"a":` + slow + `}`, "take too long"},
 		"backtracking, often": {`{"properties":{"a":{"items":{"pattern":"^(?=a)(a+)+$"}}}}`, `{"a":[` + strings.Repeat(`"`+strings.Repeat("a", 16)+`!",`, 5000) + `"a"]}`, "take too long"},
 		"linear":              {`{"properties":{"a":{"pattern":"^(a+)+$"}}}`, `{"a":` + slow + `}`, "does not match"},
+		"many faults":         {`{"properties":{"a":{"items":{"type":"null"}}}}`, `{"a":[` + strings.Repeat("1,", 20_000) + `1]}`, "must be null and is number (type); and many more"},
 		"many uniques":        {`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[` + strings.Repeat("1,", maxUniques) + `1]}`, "too long where the approved schema wants unique ones"},
 	} {
 		t.Run(name, func(t *testing.T) {

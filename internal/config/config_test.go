@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -125,55 +126,65 @@ func TestMistakes(t *testing.T) {
 		"two letters swapped": {server(`"comamnd":"x"`), []string{
 			`mcpServers.git.comamnd: unknown key; did you mean command?`,
 		}},
-		"nothing near":      {`{"zebra":1}`, []string{`zebra: unknown key; known here are admin, audit, `}},
-		"other client's":    {`{"servers":{}}`, []string{`servers: unknown key; the map of servers is called mcpServers here`}},
-		"disabled":          {server(`"command":"x","disabled":true`), []string{`run ` + "`holdfast server disable`"}},
-		"twice":             {"{\"face\":\"auto\",\n\"face\":\"auto\"}", []string{`f.json:2:1: face: stands here for the second time; the first is in line 1`}},
-		"twice, escaped":    {`{"face":"auto","f\u0061ce":"auto"}`, []string{`face: stands here for the second time`}},
-		"several":           {`{"face":"x","on_hold":"y","listen":3}`, []string{`face: "x" is not one of "auto", "direct", "search"`, `on_hold: "y" is not one of`, `listen: must be an object`}},
-		"bad name":          {`{"mcpServers":{"Brave_Search":{"command":"x"}}}`, []string{`mcpServers.Brave_Search: is no server name`, `write brave-search`}},
-		"no name at all":    {`{"mcpServers":{"__":{"command":"x"}}}`, []string{`mcpServers.__: is no server name: 1 to 32 of a-z, 0-9 and -, not starting with -`}},
-		"nothing to run":    {server(``), []string{`mcpServers.git: has neither command (a program to run) nor url`}},
-		"both":              {server(`"command":"x","url":"http://a"`), []string{`has both command and url`}},
-		"sse":               {server(`"type":"sse","url":"http://a"`), []string{`"sse" is the transport of MCP 2024-11-05, which is not supported`}},
-		"strange type":      {server(`"type":"pipe","command":"x"`), []string{`mcpServers.git.type: "pipe" is not one of "stdio", "http"`}},
-		"type against keys": {server(`"type":"http","command":"x"`), []string{`is of type http and has no url`, `is of type http, which has no command`}},
-		"headers of stdio":  {server(`"command":"x","headers":{"A":"b"}`), []string{`is of type stdio, which has no headers`}},
-		"a number":          {server(`"command":"x","timeout":90`), []string{`timeout: must be a string with a unit, for example "90s"`}},
-		"a bad duration":    {server(`"command":"x","timeout":"90 seconds"`), []string{`timeout: is not a duration`}},
-		"too short":         {server(`"command":"x","timeout":"1ms"`), []string{`timeout: must be at least 1s`}},
-		"none at once":      {server(`"command":"x","max_concurrent":0`), []string{`max_concurrent: must be a whole number of at least 1`}},
-		"isolation":         {server(`"command":"x","isolation":"strict"`), []string{`isolation: "strict" is not one of "none"`}},
-		"relative cwd":      {server(`"command":"x","cwd":"here"`), []string{`cwd: must be an absolute path`}},
-		"reference at home": {server(`"command":"${env:X}"`), []string{`command: references are resolved in args, env, headers and url only`}},
-		"kind of reference": {server(`"command":"x","env":{"A":"${vault:x}"}`), []string{`env.A: has a reference of the unknown kind "vault"; known are env, file and keyring`}},
-		"bare reference":    {server(`"command":"x","args":["a","${HOME}"]`), []string{`args[1]: has a reference without a kind; write ${env:NAME}`}},
-		"open reference":    {server(`"command":"x","args":["${env:X"]`), []string{`args[0]: has a ${ that is not closed`}},
-		"env of numbers":    {server(`"command":"x","env":{"PORT":80}`), []string{`env.PORT: must be a string`}},
-		"env name":          {server(`"command":"x","env":{"A=B":"c"}`), []string{`is no name of an environment variable`}},
-		"header name":       {server(`"url":"http://a/","headers":{"a b":"c"}`), []string{`is no name of an HTTP header`}},
-		"our header":        {server(`"url":"http://a/","headers":{"Mcp-Session-Id":"c"}`), []string{`is set by the transport itself`}},
-		"url":               {server(`"url":"mcp.example.com"`), []string{`url: is no address`}},
-		"url scheme":        {server(`"url":"ftp://a/"`), []string{`url: must begin with http:// or https://`}},
-		"url password":      {server(`"url":"https://me:pw@a/"`), []string{`url: has a name or password before the host`}},
-		"glob":              {server(`"command":"x","enabled_tools":["a",""]`), []string{`enabled_tools[1]: must not be empty`}},
-		"no port":           {`{"listen":"127.0.0.1"}`, []string{`listen: must be host:port`}},
-		"no host":           {`{"listen":":7420"}`, []string{`listen: must be host:port`}},
-		"bad port":          {`{"listen":"127.0.0.1:99999"}`, []string{`listen: has no port number from 0 to 65535`}},
-		"auth off, open":    {`{"listen":{"auth":"off","address":"0.0.0.0:7420"}}`, []string{`listen.auth: "off" is accepted only where address is a loopback address`}},
-		"auth off, a name":  {`{"listen":{"auth":"off","address":"localhost.evil.example:7420"}}`, []string{`listen.auth: "off" is accepted only`}},
-		"size":              {`{"limits":{"message":"4 megabytes"}}`, []string{`limits.message: must be a size`}},
-		"size too large":    {`{"limits":{"message":"2GiB"}}`, []string{`limits.message: must be a size from 1 byte to 1 GiB`}},
-		"negative":          {`{"limits":{"arguments":-1}}`, []string{`limits.arguments: must be a size`}},
-		"not in this one":   {`{"admin":{"key_required":true}}`, []string{`admin: is not available in this version`}},
-		"no object":         {`[]`, []string{`f.json:1:1: must be an object`}},
-		"null":              {`null`, []string{`f.json:1:1: must be an object`}},
-		"broken":            {"{\n\"face\": auto}", []string{`f.json:2:9: `}},
-		"cut off":           {`{"face": "auto"`, []string{`the file ends too early`}},
-		"two values":        {`{} {}`, []string{`f.json:1:4: `}},
-		"not UTF-8":         {"{\n\"\xff\":1}", []string{`f.json:2:2: the file is not valid UTF-8`}},
-		"strict mode word":  {server(`"command":"x","trust_mode":"Auto"`), []string{`trust_mode: "Auto" is not a trust mode: "manual", "scan" or "auto"`}},
-		"strict default":    {`{"default_trust_mode":"paranoid"}`, []string{`default_trust_mode: "paranoid" is not a trust mode: "manual", "scan" or "auto"`}},
+		"nothing near":       {`{"zebra":1}`, []string{`zebra: unknown key; known here are admin, audit, `}},
+		"other client's":     {`{"servers":{}}`, []string{`servers: unknown key; the map of servers is called mcpServers here`}},
+		"disabled":           {server(`"command":"x","disabled":true`), []string{`run ` + "`holdfast server disable`"}},
+		"twice":              {"{\"face\":\"auto\",\n\"face\":\"auto\"}", []string{`f.json:2:1: face: stands here for the second time; the first is in line 1`}},
+		"twice, escaped":     {`{"face":"auto","f\u0061ce":"auto"}`, []string{`face: stands here for the second time`}},
+		"several":            {`{"face":"x","on_hold":"y","listen":3}`, []string{`face: "x" is not one of "auto", "direct", "search"`, `on_hold: "y" is not one of`, `listen: must be an object`}},
+		"bad name":           {`{"mcpServers":{"Brave_Search":{"command":"x"}}}`, []string{`mcpServers.Brave_Search: is no server name`, `write brave-search`}},
+		"no name at all":     {`{"mcpServers":{"__":{"command":"x"}}}`, []string{`mcpServers.__: is no server name: 1 to 32 of a-z, 0-9 and -, not starting with -`}},
+		"nothing to run":     {server(``), []string{`mcpServers.git: has neither command (a program to run) nor url`}},
+		"both":               {server(`"command":"x","url":"http://a"`), []string{`has both command and url`}},
+		"sse":                {server(`"type":"sse","url":"http://a"`), []string{`"sse" is the transport of MCP 2024-11-05, which is not supported`}},
+		"strange type":       {server(`"type":"pipe","command":"x"`), []string{`mcpServers.git.type: "pipe" is not one of "stdio", "http"`}},
+		"type against keys":  {server(`"type":"http","command":"x"`), []string{`is of type http and has no url`, `is of type http, which has no command`}},
+		"headers of stdio":   {server(`"command":"x","headers":{"A":"b"}`), []string{`is of type stdio, which has no headers`}},
+		"a number":           {server(`"command":"x","timeout":90`), []string{`timeout: must be a string with a unit, for example "90s"`}},
+		"a bad duration":     {server(`"command":"x","timeout":"90 seconds"`), []string{`timeout: is not a duration`}},
+		"too short":          {server(`"command":"x","timeout":"1ms"`), []string{`timeout: must be at least 1s`}},
+		"none at once":       {server(`"command":"x","max_concurrent":0`), []string{`max_concurrent: must be a whole number of at least 1`}},
+		"isolation":          {server(`"command":"x","isolation":"strict"`), []string{`isolation: "strict" is not one of "none"`}},
+		"relative cwd":       {server(`"command":"x","cwd":"here"`), []string{`cwd: must be an absolute path`}},
+		"reference at home":  {server(`"command":"${env:X}"`), []string{`command: references are resolved in args, env, headers and url only`}},
+		"kind of reference":  {server(`"command":"x","env":{"A":"${vault:x}"}`), []string{`env.A: has a reference of the unknown kind "vault"; known are env, file and keyring`}},
+		"bare reference":     {server(`"command":"x","args":["a","${HOME}"]`), []string{`args[1]: has a reference without a kind; write ${env:NAME}`}},
+		"open reference":     {server(`"command":"x","args":["${env:X"]`), []string{`args[0]: has a ${ that is not closed`}},
+		"env of numbers":     {server(`"command":"x","env":{"PORT":80}`), []string{`env.PORT: must be a string`}},
+		"env name":           {server(`"command":"x","env":{"A=B":"c"}`), []string{`is no name of an environment variable`}},
+		"header name":        {server(`"url":"http://a/","headers":{"a b":"c"}`), []string{`is no name of an HTTP header`}},
+		"our header":         {server(`"url":"http://a/","headers":{"Mcp-Session-Id":"c"}`), []string{`is set by the transport itself`}},
+		"url":                {server(`"url":"mcp.example.com"`), []string{`url: is no address`}},
+		"url scheme":         {server(`"url":"ftp://a/"`), []string{`url: must begin with http:// or https://`}},
+		"url password":       {server(`"url":"https://me:pw@a/"`), []string{`url: has a name or password before the host`}},
+		"glob":               {server(`"command":"x","enabled_tools":["a",""]`), []string{`enabled_tools[1]: must not be empty`}},
+		"no port":            {`{"listen":"127.0.0.1"}`, []string{`listen: must be host:port`}},
+		"no host":            {`{"listen":":7420"}`, []string{`listen: must be host:port`}},
+		"bad port":           {`{"listen":"127.0.0.1:99999"}`, []string{`listen: has no port number from 0 to 65535`}},
+		"auth off, open":     {`{"listen":{"auth":"off","address":"0.0.0.0:7420"}}`, []string{`listen.auth: "off" is accepted only where address is a loopback address`}},
+		"auth off, a name":   {`{"listen":{"auth":"off","address":"localhost.evil.example:7420"}}`, []string{`listen.auth: "off" is accepted only`}},
+		"size":               {`{"limits":{"message":"4 megabytes"}}`, []string{`limits.message: must be a size`}},
+		"size too large":     {`{"limits":{"message":"2GiB"}}`, []string{`limits.message: must be a size from 1 byte to 1 GiB`}},
+		"negative":           {`{"limits":{"arguments":-1}}`, []string{`limits.arguments: must be a size`}},
+		"not in this one":    {`{"admin":{"key_required":true}}`, []string{`admin: is not available in this version`}},
+		"no object":          {`[]`, []string{`f.json:1:1: must be an object`}},
+		"null":               {`null`, []string{`f.json:1:1: must be an object`}},
+		"broken":             {"{\n\"face\": auto}", []string{`f.json:2:9: `}},
+		"cut off":            {`{"face": "auto"`, []string{`the file ends too early`}},
+		"two values":         {`{} {}`, []string{`f.json:1:4: `}},
+		"not UTF-8":          {"{\n\"\xff\":1}", []string{`f.json:2:2: the file is not valid UTF-8`}},
+		"gate":               {`{"quarantine_enabled":"yes"}`, []string{`quarantine_enabled: must be true or false`}},
+		"unannotated":        {`{"unannotated":"none"}`, []string{`unannotated: "none" is not one of "read", "write", "destructive"`}},
+		"empty data_dir":     {`{"data_dir":""}`, []string{`data_dir: must not be empty`}},
+		"data_dir reference": {`{"data_dir":"${env:X}"}`, []string{`data_dir: references are not resolved here`}},
+		"empty command":      {server(`"command":""`), []string{`command: must not be empty`}},
+		"NUL":                {server(`"command":"x\u0000"`), []string{`command: has a NUL character`}},
+		"NUL in args":        {server(`"command":"x","args":["\u0000"]`), []string{`args[0]: has a NUL character`}},
+		"args not a list":    {server(`"command":"x","args":"-y"`), []string{`args: must be a list of strings`}},
+		"args of numbers":    {server(`"command":"x","args":["-p",80]`), []string{`args[1]: must be a string`}},
+		"web socket":         {server(`"type":"ws","url":"http://a"`), []string{`web sockets are not supported`}},
+		"strict mode word":   {server(`"command":"x","trust_mode":"Auto"`), []string{`trust_mode: "Auto" is not a trust mode: "manual", "scan" or "auto"`}},
+		"strict default":     {`{"default_trust_mode":"paranoid"}`, []string{`default_trust_mode: "paranoid" is not a trust mode: "manual", "scan" or "auto"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("f.json", []byte(c.file), true)
@@ -292,6 +303,37 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := Load(dir, true); fault.KindOf(err) != fault.BadInput {
 		t.Fatalf("a folder: %v", err)
+	}
+}
+
+func TestDataDir(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	absolute := filepath.Join(home, "x")
+	for written, want := range map[string]string{
+		"state":    filepath.Join(home, "conf", "state"),
+		"../state": filepath.Join(home, "state"),
+		"~/state":  filepath.Join(home, "state"),
+		"~":        home,
+		absolute:   absolute,
+	} {
+		text, _ := json.Marshal(written)
+		c, err := Parse(filepath.Join(home, "conf", "holdfast.json"), []byte(`{"data_dir":`+string(text)+`}`), true)
+		if err != nil || c.DataDir != want {
+			t.Errorf("%s: %v, %v; want %s", written, c, err, want)
+		}
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	for address, want := range map[string]bool{
+		"127.0.0.1:1": true, "127.8.9.1:1": true, "[::1]:1": true, "localhost:1": true, "[::ffff:127.0.0.1]:1": true,
+		"0.0.0.0:1": false, "[::]:1": false, "192.0.2.1:1": false, "localhost.example:1": false, "127.0.0.1.example:1": false, "127.0.0.1": false, "": false,
+	} {
+		if Loopback(address) != want {
+			t.Errorf("%q: %v", address, !want)
+		}
 	}
 }
 

@@ -1,12 +1,14 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
+	"github.com/holdfast-mcp/holdfast/internal/upstream"
 )
 
 func manual(t *testing.T) string {
@@ -99,6 +101,8 @@ func TestDefaultsOfTheReference(t *testing.T) {
 	}
 	text := manual(t)
 	for _, row := range []string{
+		fmt.Sprintf("| `timeout` | `\"%gm\"` |", upstream.DefaultTimeout.Minutes()),
+		fmt.Sprintf("| `max_concurrent` | `%d` |", upstream.DefaultMaxConcurrent),
 		"| `default_trust_mode` | `\"scan\"` |", "| `quarantine_enabled` | `true` |", "| `on_hold` | `\"block\"` |",
 		"| `unannotated` | `\"destructive\"` |", "| `verify_interval` | `\"5m\"` |", "| `listen` | `\"127.0.0.1:7420\"` |",
 		"| `face` | `\"auto\"` |", "| `message` | `\"16MiB\"` |", "| `arguments` | `\"4MiB\"` |", "| `result` | `\"16MiB\"` |",

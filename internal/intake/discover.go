@@ -89,7 +89,12 @@ func unverified(server string, err error) error {
 
 // passSoon takes a pass in the background.
 func (i *Intake) passSoon(server string) {
-	f, _ := i.join(server, false)
+	i.passes.Lock()
+	defer i.passes.Unlock()
+	if i.closed {
+		return
+	}
+	f, _ := i.joinLocked(server, false)
 	i.background.Go(func() {
 		ctx, cancel := context.WithTimeout(i.life, passTime)
 		defer cancel()
@@ -102,8 +107,17 @@ func (i *Intake) passSoon(server string) {
 func (i *Intake) join(server string, any bool) (f *flight, mine bool) {
 	i.passes.Lock()
 	defer i.passes.Unlock()
+	return i.joinLocked(server, any)
+}
+
+// joinLocked is join; the caller holds passes.
+func (i *Intake) joinLocked(server string, any bool) (f *flight, mine bool) {
 	l := i.lanes[server]
 	switch {
+	case i.closed:
+		f, mine = i.newFlight(), true
+		f.err = fault.New(fault.Unavailable, "Holdfast is stopping", "")
+		close(f.done)
 	case l == nil:
 		l = &lane{running: i.newFlight()}
 		i.lanes[server] = l

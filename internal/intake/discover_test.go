@@ -329,6 +329,14 @@ func TestClose(t *testing.T) {
 	r.add("notes", approval.Options{}) // lists in the background
 	until(t, "the listing begins", func() bool { return r.shelf.count("notes") == 1 })
 	r.i.Close()
+	if err := r.i.Discover(t.Context(), "notes"); fault.KindOf(err) != fault.Unavailable || r.shelf.count("notes") != 1 {
+		t.Errorf("a pass after the end: %v", err)
+	}
+	r.i.passSoon("notes")
+	r.quiet()
+	if r.shelf.count("notes") != 1 {
+		t.Error("a pass began after the end")
+	}
 }
 
 // Many act, list and ask at once; at the end memory is what is stored.

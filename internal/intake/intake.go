@@ -76,6 +76,7 @@ type Intake struct {
 	lanes    map[string]*lane
 	passed   map[string]time.Time // the Verified of the last listing that was committed
 	reported map[string]string    // the last failure that was written down
+	closed   bool                 // no further pass begins
 
 	life       context.Context // of what runs in the background
 	end        context.CancelFunc
@@ -101,9 +102,13 @@ func New(ctx context.Context, o Options) (*Intake, error) {
 	return i, nil
 }
 
-// Close ends the passes that run and waits for them. Nothing else is to be called
-// after it but Catalogue.
+// Close ends the passes that run and waits for them. No pass begins afterwards:
+// Discover, and Fresh where it needs one, fail with fault.Unavailable and
+// fault.Unverified.
 func (i *Intake) Close() {
+	i.passes.Lock()
+	i.closed = true
+	i.passes.Unlock()
 	i.end()
 	i.background.Wait()
 }
@@ -129,8 +134,14 @@ func (i *Intake) SetSettings(ctx context.Context, s approval.Settings, actor rec
 		return fault.New(fault.Internal, "settings without an ID can't be put in force", "")
 	}
 	entries := approval.SettingsChanged(old, s, actor, i.now())
-	if err := i.o.Store.PutSettings(context.WithoutCancel(ctx), s, entries); err != nil {
-		return err
+	lasting := context.WithoutCancel(ctx)
+	err := i.o.Store.PutSettings(lasting, s, entries)
+	if err != nil {
+		// As with any commit, it may have been kept although it was reported lost.
+		if state, readErr := i.o.Store.State(lasting, ""); readErr != nil || state.Settings.ID != s.ID {
+			return err
+		}
+		i.o.Log.Warn("the store has the settings that it reported as lost", "error", err)
 	}
 
 	i.swap.Lock()
@@ -144,7 +155,7 @@ func (i *Intake) SetSettings(ctx context.Context, s approval.Settings, actor rec
 			i.passSoon(srv.Name)
 		}
 	}
-	return nil
+	return err
 }
 
 // concerns reports whether a change of settings may change what a pass of srv decides.

@@ -31,6 +31,8 @@ type disk struct {
 	before func() error // before a commit; its error is the commit's
 	after  func() error // after a commit that was kept
 	states int          // State was called
+
+	settings func() error // after settings that were kept
 }
 
 func (d *disk) State(ctx context.Context, server string) (approval.State, error) {
@@ -38,6 +40,13 @@ func (d *disk) State(ctx context.Context, server string) (approval.State, error)
 	d.states++
 	d.mu.Unlock()
 	return d.Store.State(ctx, server)
+}
+
+func (d *disk) PutSettings(ctx context.Context, v approval.Settings, entries []record.Entry) error {
+	if err := d.Store.PutSettings(ctx, v, entries); err != nil || d.settings == nil {
+		return err
+	}
+	return d.settings()
 }
 
 func (d *disk) Commit(ctx context.Context, c approval.Change) error {
@@ -606,6 +615,17 @@ func TestSetSettings(t *testing.T) {
 		t.Errorf("settings without an id: %v", err)
 	}
 	r.same()
+
+	// Settings that were kept although they were reported lost are in force.
+	r.disk.settings = func() error { return fault.New(fault.Storage, "the disk is full", "") }
+	if err := r.i.SetSettings(t.Context(), settings("manual"), person); fault.KindOf(err) != fault.Storage {
+		t.Errorf("got %v", err)
+	}
+	r.quiet()
+	r.same()
+	if id := r.i.Catalogue().Settings().ID; id != settings("manual").ID {
+		t.Errorf("in force is %s", id)
+	}
 }
 
 // The neighbours of a pass are the approved tools of the other servers that run and

@@ -33,7 +33,8 @@ type setup struct {
 	dir        string
 	configPath string
 	config     *config.Config
-	tcp        bool // serve agents over TCP, at config.Listen
+	tcp        bool         // serve agents over TCP, at config.Listen
+	listener   net.Listener // open already, for config.Listen; nil: to be opened
 	log        *slog.Logger
 }
 
@@ -202,7 +203,10 @@ func (d *daemon) listen() error {
 	if !d.tcp {
 		return nil
 	}
-	tcp, err := net.Listen("tcp", d.config.Listen.Addr)
+	tcp := d.listener
+	if tcp == nil {
+		tcp, err = net.Listen("tcp", d.config.Listen.Addr)
+	}
 	if err != nil {
 		return fault.Wrap(err, fault.Unavailable, "agents can't be served at "+d.config.Listen.Addr+": "+plain(err),
 			"set another \"listen\" in the configuration, or stop what listens there")
@@ -255,6 +259,9 @@ func (d *daemon) stop() {
 	enough()
 	for _, s := range d.servers {
 		_ = s.Close()
+	}
+	if d.listener != nil {
+		_ = d.listener.Close()
 	}
 	if d.pool != nil {
 		d.pool.Close()

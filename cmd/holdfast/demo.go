@@ -112,7 +112,10 @@ func demoSetup(dir string) (setup, func(), error) {
 		return s, nil, err
 	}
 	if _, err := os.Stat(s.configPath); errors.Is(err, os.ErrNotExist) {
-		text := fmt.Sprintf("{\n  // Written by `holdfast demo`.\n  \"listen\": %q\n}\n", freeAddress())
+		if s.listener, err = freeListener(); err != nil {
+			return s, nil, err
+		}
+		text := fmt.Sprintf("{\n  // Written by `holdfast demo`.\n  \"listen\": %q\n}\n", s.listener.Addr())
 		if err := os.WriteFile(s.configPath, []byte(text), 0o600); err != nil {
 			return s, nil, err
 		}
@@ -129,15 +132,16 @@ func demoSetup(dir string) (setup, func(), error) {
 	return s, func() { f.Close() }, nil
 }
 
-// freeAddress is the usual address, or any free one when that is taken.
-func freeAddress() string {
-	if c, err := config.Parse("holdfast.json", []byte("{}"), false); err == nil {
-		if l, err := net.Listen("tcp", c.Listen.Addr); err == nil {
-			l.Close()
-			return c.Listen.Addr
-		}
+// freeListener listens at the usual address, or at any free one when that is taken.
+func freeListener() (net.Listener, error) {
+	c, err := config.Parse("holdfast.json", []byte("{}"), false)
+	if err != nil {
+		return nil, err
 	}
-	return "127.0.0.1:0"
+	if l, err := net.Listen("tcp", c.Listen.Addr); err == nil {
+		return l, nil
+	}
+	return net.Listen("tcp", "127.0.0.1:0")
 }
 
 // addServers adds the mail server and, where Node.js is, the published one. What an

@@ -36,7 +36,8 @@ func installMemory(ctx context.Context, dir string) (command string, args []stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, npmTime)
 	defer cancel()
-	install := exec.CommandContext(ctx, npm, "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", memoryPackage+"@"+memoryVersion)
+	install := exec.CommandContext(ctx, npm, "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
+		"--prefer-offline", "--fetch-retries=1", "--fetch-timeout=20000", "--loglevel=error", memoryPackage+"@"+memoryVersion)
 	install.WaitDelay = 2 * time.Second
 	if err := install.Run(); err != nil {
 		if ctx.Err() != nil {

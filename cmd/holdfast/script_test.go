@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +22,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"holdfast": main, "slow-server": slowServer})
 }
 
+// reachesPackages finds the variables that say how packages are had on this machine.
+var reachesPackages = regexp.MustCompile(`(?i)^(npm_config_\w+|node_extra_ca_certs|ssl_cert_\w+|(http|https|no)_proxy)=`)
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -32,8 +34,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir+"/home")
 			e.Setenv("REALHOME", os.Getenv("HOME"))
 			for _, v := range os.Environ() {
-				if strings.HasPrefix(strings.ToLower(v), "npm_config_") {
-					e.Vars = append(e.Vars, v) // where packages come from on this machine
+				if reachesPackages.MatchString(v) {
+					e.Vars = append(e.Vars, v)
 				}
 			}
 			return nil

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -83,12 +84,12 @@ func (a *arguments) number(name string, least, most, usual int) int {
 	if v == nil {
 		return usual
 	}
-	n, err := strconv.Atoi(string(v))
-	if err != nil || n < least || n > most {
+	n, err := strconv.ParseFloat(string(v), 64) // 8.0 is whole too
+	if err != nil || n != math.Trunc(n) || n < float64(least) || n > float64(most) {
 		a.bad(fmt.Sprintf("the argument %s must be a whole number from %d to %d", name, least, most))
 		return usual
 	}
-	return n
+	return int(n)
 }
 
 // object gives an object's bytes as they came.

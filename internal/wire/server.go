@@ -130,12 +130,6 @@ func (s *HTTPServer) Close() {
 	}
 }
 
-// spoken reports whether the protocol version that a request names is one of ours.
-func spoken(r *http.Request) bool {
-	v := r.Header["Mcp-Protocol-Version"]
-	return len(v) == 0 || len(v) == 1 && slices.Contains(Versions, v[0])
-}
-
 // flight is one request being answered.
 type flight struct {
 	id        []byte

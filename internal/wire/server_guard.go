@@ -103,6 +103,32 @@ func accepted(h http.Header) (plain, stream bool) {
 	return plain, stream
 }
 
+// codeUnsupportedVersion is MCP 2026-07-28's: clients of that revision read the
+// versions to fall back to from its data.
+const codeUnsupportedVersion = -32022
+
+// spoken reports whether the protocol version that a request names is one of ours;
+// without one it is the session's. If not, it answers with 400.
+func spoken(w http.ResponseWriter, r *http.Request, id []byte) bool {
+	v := r.Header["Mcp-Protocol-Version"]
+	if len(v) == 0 || len(v) == 1 && slices.Contains(Versions, v[0]) {
+		return true
+	}
+	data := []byte(`{"supported":[`)
+	for i, version := range Versions {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = append(data, Quote(version)...)
+	}
+	asked := v[0]
+	data = append(append(append(data, `],"requested":`...), Quote(asked[:min(len(asked), 64)])...), '}')
+	w.Header()["Content-Type"] = typeJSON
+	w.WriteHeader(http.StatusBadRequest)
+	w.Write(NewError(id, codeUnsupportedVersion, "this protocol version is not spoken here", data))
+	return false
+}
+
 // reject answers a request that is no part of a session's conversation.
 func reject(w http.ResponseWriter, status int, why string) {
 	h := w.Header()

@@ -42,8 +42,7 @@ func (s *HTTPServer) post(w http.ResponseWriter, r *http.Request, who any) {
 		s.open(w, r, who, m)
 		return
 	}
-	if !spoken(r) {
-		refuse(w, http.StatusBadRequest, m.ID, CodeInvalidRequest, unspoken)
+	if !spoken(w, r, m.ID) {
 		return
 	}
 	x := s.find(w, r, who, m.ID)
@@ -66,14 +65,6 @@ func (s *HTTPServer) post(w http.ResponseWriter, r *http.Request, who any) {
 		w.WriteHeader(http.StatusAccepted)
 	}
 }
-
-var unspoken = func() string {
-	why := "this protocol version is not spoken here; these are:"
-	for _, v := range Versions {
-		why += " " + v
-	}
-	return why
-}()
 
 // body reads the message, or answers why not and gives nil.
 func (s *HTTPServer) body(w http.ResponseWriter, r *http.Request) []byte {

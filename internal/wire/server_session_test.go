@@ -290,6 +290,11 @@ func TestStandingStream(t *testing.T) {
 		if got := third.String(); got != "" {
 			t.Errorf("got what was seen: %q", got)
 		}
+		fourth, _ := listen(t.Context(), s, id)
+		synctest.Wait()
+		if got := fourth.String(); got != "id: 6\ndata: "+changed+"\n\n" {
+			t.Errorf("an agent that does not say what it saw got %q", got)
+		}
 		if w := serve(s, request("DELETE", "", "Mcp-Session-Id", id)); w.Code != 204 {
 			t.Errorf("DELETE: %d", w.Code)
 		}
@@ -325,6 +330,85 @@ func TestStandingStreamEndsWithTheToken(t *testing.T) {
 			t.Error("a revoked token still listens")
 		}
 	})
+}
+
+// TestOverTCP: what only a real server and a real client show.
+func TestOverTCP(t *testing.T) {
+	f := newTestFace()
+	s := testServer(f)
+	server := httptest.NewServer(s)
+	defer server.Close()
+	client := server.Client()
+	send := func(ctx context.Context, method, body, session string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(ctx, method, server.URL, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		return client.Do(r)
+	}
+	resp, err := send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	id := resp.Header.Get("Mcp-Session-Id")
+
+	// A client that goes away cancels its request.
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := send(ctx, "POST", hang, id)
+		gone <- err
+	}()
+	asked := <-f.hanging
+	leave()
+	<-gone
+	<-asked.Done()
+
+	// A client that does not read is left, and a large answer is whole for one that does.
+	large := `{"jsonrpc":"2.0","id":7,"method":"echo","params":{"a":"` + strings.Repeat("x", 3<<20) + `"}}`
+	if resp, err = send(t.Context(), "POST", large, id); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || len(got) != len(large)-len(`"method":"echo","params":`)+len(`"result":`) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+
+	// Close ends streams and requests, so that the server can be shut down.
+	stream, err := send(t.Context(), "GET", "", id)
+	if err != nil || stream.StatusCode != 200 {
+		t.Fatal(err, stream.StatusCode)
+	}
+	answered := make(chan int, 1)
+	go func() {
+		resp, err := send(t.Context(), "POST", hang, id)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	<-f.hanging
+	s.Close()
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Errorf("the stream did not end in order: %v", err)
+	}
+	stream.Body.Close()
+	if status := <-answered; status != 200 {
+		t.Errorf("the request was answered with %d", status)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := server.Config.Shutdown(ctx); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
 }
 
 func TestIdleSessionsExpire(t *testing.T) {

@@ -19,8 +19,7 @@ func (s *HTTPServer) stand(w http.ResponseWriter, r *http.Request, who any) {
 		reject(w, http.StatusNotAcceptable, "the header Accept must name text/event-stream")
 		return
 	}
-	if !spoken(r) {
-		refuse(w, http.StatusBadRequest, nil, CodeInvalidRequest, unspoken)
+	if !spoken(w, r, nil) {
 		return
 	}
 	x := s.find(w, r, who, nil)
@@ -67,11 +66,10 @@ func (x *httpSession) takeOver(last string) chan struct{} {
 	}
 	x.stream = make(chan struct{})
 	x.box.read(true)
-	if seen, err := strconv.ParseUint(last, 10, 64); err == nil {
-		for method, at := range x.bare {
-			if at > seen {
-				x.box.note(method, nil)
-			}
+	seen, _ := strconv.ParseUint(last, 10, 64) // 0 without one: then nothing was seen for certain
+	for method, at := range x.bare {
+		if at > seen {
+			x.box.note(method, nil)
 		}
 	}
 	return x.stream

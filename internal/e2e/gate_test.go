@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/wire"
 )
 
 // counter is a server of the official SDK that counts what it is asked to do.
@@ -359,4 +361,88 @@ func newRawServer(t *testing.T, tool, result string) *httptest.Server {
 	}))
 	t.Cleanup(up.Close)
 	return up
+}
+
+// An interval of nothing lists before every call; calls at once share listings that
+// began after they asked.
+func TestVerifyBeforeEveryCall(t *testing.T) {
+	c, s := newCounter(t), newStand(t)
+	var listings atomic.Int64
+	c.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "tools/list" {
+				listings.Add(1)
+			}
+			return next(ctx, method, r)
+		}
+	})
+	s.trusted("counter", c.program())
+	agent, p := s.agent("/mcp/direct")
+	call := func() { result(t, t.Context(), agent, p, "counter__write", map[string]any{"text": "x"}) }
+	before := listings.Load()
+	for range 5 {
+		call()
+	}
+	if n := listings.Load() - before; n != 0 {
+		t.Errorf("%d listings within the interval", n)
+	}
+	s.verify.Store(0)
+	for range 5 {
+		before = listings.Load()
+		call()
+		if n := listings.Load() - before; n != 1 {
+			t.Errorf("%d listings before one call", n)
+		}
+	}
+	before = listings.Load()
+	var group sync.WaitGroup
+	if n := c.counted(func() {
+		for range 40 {
+			group.Go(func() {
+				if _, err := agent.CallTool(t.Context(), &mcp.CallToolParams{Name: "counter__read"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	}); n != 40 {
+		t.Errorf("of 40 calls at once the server saw %d", n)
+	}
+	if n := listings.Load() - before; n < 1 || n > 40 {
+		t.Errorf("%d listings for 40 calls at once", n)
+	}
+}
+
+// An agent on a pipe gets what one over HTTP gets.
+func TestAgentOverStdio(t *testing.T) {
+	c, s := newCounter(t), newStand(t)
+	s.trusted("counter", c.program())
+	fromAgent, toHoldfast := io.Pipe()
+	fromHoldfast, toAgent := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- s.gateway.ServeConn(t.Context(), wire.NewLineConn(fromAgent, toAgent, fromAgent, 1<<20, func(err error) error { return err }), "counter", dispatch.Local())
+	}()
+	p := newTape()
+	agent, err := client(nil).Connect(t.Context(), &mcp.IOTransport{
+		Reader: reader{io.TeeReader(fromHoldfast, lines{p}), fromHoldfast}, Writer: writer{toHoldfast, p},
+	}, session2025)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overHTTP, httpTape := s.agent("/mcp/server/counter")
+	want, got := listed(t, t.Context(), overHTTP, httpTape), listed(t, t.Context(), agent, p)
+	if len(got) != 3 || !bytes.Equal(bytes.Join(want, nil), bytes.Join(got, nil)) {
+		t.Errorf("listed:\n%s\n%s", want, got)
+	}
+	if n := c.counted(func() {
+		if r := result(t, t.Context(), agent, p, "delete", map[string]any{"n": 1}); !bytes.Contains(r, []byte("done")) {
+			t.Errorf("the call: %s", r)
+		}
+	}); n != 1 {
+		t.Errorf("the server saw %d calls", n)
+	}
+	_ = agent.Close()
+	_ = toHoldfast.Close()
+	<-served
 }

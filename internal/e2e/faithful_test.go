@@ -160,6 +160,7 @@ func result(t *testing.T, ctx context.Context, s *mcp.ClientSession, p *tape, to
 }
 
 func TestServerEverythingOverStdio(t *testing.T) {
+	t.Parallel()
 	program := npm(t, "@modelcontextprotocol/server-everything")
 	s := newStand(t)
 	s.trusted("everything", program)
@@ -173,6 +174,7 @@ func TestServerEverythingOverStdio(t *testing.T) {
 }
 
 func TestServerEverythingOverHTTP(t *testing.T) {
+	t.Parallel()
 	program := npm(t, "@modelcontextprotocol/server-everything", "streamableHttp")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -205,6 +207,7 @@ func TestServerEverythingOverHTTP(t *testing.T) {
 }
 
 func TestServerFilesystem(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -243,6 +246,7 @@ func TestServerFilesystem(t *testing.T) {
 }
 
 func TestServerMemory(t *testing.T) {
+	t.Parallel()
 	with := func(file string) approval.Program {
 		p := npm(t, "@modelcontextprotocol/server-memory")
 		p.Env = map[string]string{"MEMORY_FILE_PATH": file}
@@ -275,6 +279,7 @@ func TestServerMemory(t *testing.T) {
 
 // Progress reaches the agent that asked for it, with the agent's own token.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	s := newStand(t)
 	s.trusted("everything", npm(t, "@modelcontextprotocol/server-everything"))
 	agent, p := s.agent("/mcp/server/everything")
@@ -299,6 +304,7 @@ func TestProgress(t *testing.T) {
 // of what is run: what really changed is held, and a person's approval of one tool,
 // by its digest, lets that one work again.
 func TestPublishedVersionsSwapped(t *testing.T) {
+	t.Parallel()
 	older, newer := npm(t, "everything-old").Args[0], npm(t, "@modelcontextprotocol/server-everything")
 	link := filepath.Join(t.TempDir(), "server.mjs")
 	point := func(at string) {

@@ -444,5 +444,7 @@ func TestAgentOverStdio(t *testing.T) {
 	}
 	_ = agent.Close()
 	_ = toHoldfast.Close()
-	<-served
+	if err := <-served; err != nil {
+		t.Errorf("the session ended with %v", err)
+	}
 }

@@ -256,13 +256,14 @@ func (v *victimOf) call(ctx context.Context) error {
 // Whatever it had said to have done is there afterwards, nothing stands without its
 // audit entry, and no call with an effect was made that was not written down first.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("kills for some seconds")
 	}
 	dir := t.TempDir()
 	w := &witness{t: t, dir: dir, intents: map[string]bool{}, last: map[approval.Key]string{}, versions: map[approval.Key]int64{}}
 	rounds := 0
-	for end := time.Now().Add(12 * time.Second); time.Now().Before(end) && !t.Failed(); rounds++ {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !t.Failed(); rounds++ {
 		kill(t, dir)
 		w.check()
 	}

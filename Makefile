@@ -7,6 +7,11 @@ SHELL   := /bin/sh
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
+
+# For every command alike, so that they share what was compiled; and no path of
+# this machine gets into a binary.
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
+
 LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 # How long each fuzz target runs, and what more `make bench` is told.
@@ -26,7 +31,7 @@ run: ## start Holdfast and play the demonstration: a tool changes and is held
 
 .PHONY: build
 build: ## build bin/holdfast
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/holdfast ./cmd/holdfast
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/holdfast ./cmd/holdfast
 
 .PHONY: test
 test: prepare lint race cover cross ## everything: lint, tests with -race, coverage of core, other systems

@@ -91,9 +91,9 @@ var table = []row{
 	},
 	{
 		room: "internal/gateway", rooms: append(slices.Clone(lawWire), "internal/intake", "internal/call"),
-		libs:  []string{"golang.org/x/sync"},
+		libs:  []string{"golang.org/x/sync", "modernc.org/sqlite"},
 		tests: []string{"*"},
-		why:   "a face: it knows the journeys and the wire, never the store or an upstream",
+		why:   "a face: it knows the journeys and the wire, never the store or an upstream; SQLite is its search index, in memory",
 	},
 	{
 		room: "internal/admin", rooms: append(slices.Clone(lawFault), "internal/intake", "internal/call"),
@@ -134,6 +134,7 @@ var pureLibs = []string{"github.com/go-json-experiment/json/jsontext", "golang.o
 var testLibs = []string{
 	"pgregory.net/rapid", "github.com/rogpeppe/go-internal", "github.com/modelcontextprotocol/go-sdk",
 	"github.com/go-json-experiment/json", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/text",
+	"github.com/santhosh-tekuri/jsonschema/v6", // a second opinion on what a schema means
 }
 
 // std reports whether an import path is of the standard library.

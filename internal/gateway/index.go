@@ -125,7 +125,7 @@ func (ix *index) fill(ctx context.Context, tools []dispatch.Entry) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // does nothing once it is committed
 	if _, err := tx.ExecContext(ctx, `CREATE VIRTUAL TABLE tools USING fts5(name, title, description, parameters, details, content='', tokenize='porter unicode61 remove_diacritics 2')`); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func spoken(w http.ResponseWriter, r *http.Request, id []byte) bool {
 	data = append(append(append(data, `],"requested":`...), Quote(asked[:min(len(asked), 64)])...), '}')
 	w.Header()["Content-Type"] = typeJSON
 	w.WriteHeader(http.StatusBadRequest)
-	w.Write(NewError(id, codeUnsupportedVersion, "this protocol version is not spoken here", data))
+	write(w, NewError(id, codeUnsupportedVersion, "this protocol version is not spoken here", data))
 	return false
 }
 
@@ -135,14 +135,23 @@ func reject(w http.ResponseWriter, status int, why string) {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	w.Write([]byte(why + "\n"))
+	write(w, []byte(why+"\n"))
 }
 
 // refuse answers with a JSON-RPC error under an HTTP status.
 func refuse(w http.ResponseWriter, status int, id []byte, code int, why string) {
 	w.Header()["Content-Type"] = typeJSON
 	w.WriteHeader(status)
-	w.Write(NewError(id, code, why, nil))
+	write(w, NewError(id, code, why, nil))
+}
+
+// write writes a body. That the agent left meanwhile is nobody's error.
+func write(w http.ResponseWriter, parts ...[]byte) {
+	for _, b := range parts {
+		if _, err := w.Write(b); err != nil {
+			return
+		}
+	}
 }
 
 var typeJSON = []string{"application/json"}

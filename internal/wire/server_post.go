@@ -288,11 +288,9 @@ func respond(w http.ResponseWriter, id, result []byte, rpcErr *RPCError) {
 	b := append(append(append((*p)[:0], head...), id...), mid...)
 	if size <= bigBody {
 		b = append(append(b, body...), '}')
-		w.Write(b)
+		write(w, b)
 	} else {
-		w.Write(b)
-		w.Write(body)
-		w.Write([]byte{'}'})
+		write(w, b, body, []byte{'}'})
 	}
 	*p = b[:0] // of at most bigBody bytes
 	heads.Put(p)

@@ -366,7 +366,9 @@ func TestOverTCP(t *testing.T) {
 	}()
 	asked := <-f.hanging
 	leave()
-	<-gone
+	if err := <-gone; err == nil {
+		t.Error("the client did not leave")
+	}
 	<-asked.Done()
 
 	// A client that does not read is left, and a large answer is whole for one that does.
@@ -624,9 +626,13 @@ func dialConn(t *testing.T, f Face) *connAgent {
 
 type twoConns struct{ reads, writes Conn }
 
-func (c twoConns) Receive(ctx context.Context) (Message, error)   { return c.reads.Receive(ctx) }
-func (c twoConns) Send(ctx context.Context, message []byte) error { return c.writes.Send(ctx, message) }
-func (c twoConns) Close() error                                   { return errors.Join(c.reads.Close(), c.writes.Close()) }
+func (c twoConns) Receive(ctx context.Context) (Message, error) { return c.reads.Receive(ctx) }
+
+func (c twoConns) Send(ctx context.Context, message []byte) error {
+	return c.writes.Send(ctx, message)
+}
+
+func (c twoConns) Close() error { return errors.Join(c.reads.Close(), c.writes.Close()) }
 
 func (a *connAgent) say(line string) {
 	if _, err := io.WriteString(a.in, line+"\n"); err != nil {
@@ -686,9 +692,8 @@ func TestConnAgentThatDoesNotRead(t *testing.T) {
 		f := newTestFace()
 		a := dialConn(t, f)
 		go func() {
-			io.WriteString(a.in, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`+"\n")
-			for {
-				if _, err := io.WriteString(a.in, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
+			for line := `{"jsonrpc":"2.0","id":0,"method":"initialize"}`; ; line = `{"jsonrpc":"2.0","id":1,"method":"ping"}` {
+				if _, err := io.WriteString(a.in, line+"\n"); err != nil {
 					return
 				}
 			}

@@ -14,7 +14,7 @@ func (g Gate) hints(approved, live contract.Contract) []fact {
 	a, l := approved.Hints(), live.Hints()
 	var facts []fact
 	add := func(rule Rule, hint, was, is string) {
-		facts = append(facts, fact{signal: Signal{Rule: rule, Reason: hint, Old: was, New: is}, keyword: hint, was: text(was), is: text(is)})
+		facts = append(facts, fact{signal: Signal{Rule: rule, Reason: hint, Old: was, New: is}, keyword: "annotations." + hint, was: text(was), is: text(is)})
 	}
 	for _, h := range [...]struct {
 		name    string

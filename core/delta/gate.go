@@ -88,7 +88,7 @@ func compareDocuments(a, l *document) []fact {
 	g := newIdentities(s, a.open || l.open)
 	g.classify(a.root.follow())
 	g.classify(l.root.follow())
-	w := &walk{steps: s, inside: map[frameKey]int{}, silent: map[frameKey]silence{}, empty: g.empty}
+	w := &walk{steps: s, inside: map[frameKey]int{}, silent: map[frameKey]int{}, empty: g.empty}
 	root := &trail{index: -1}
 	if switched(a, l) {
 		w.hold(Keyword, root, kwSchema, text(visible(a.dialect)), text(visible(l.dialect)))

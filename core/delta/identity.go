@@ -11,8 +11,7 @@ import (
 //
 // Places are taken in the order of Tarjan's strongly connected components, what
 // they hold first. A place that is on no cycle is known by what it says and the
-// classes of what it holds. Places on a cycle are compared with those seen before
-// as if they were equal, until something speaks against it.
+// classes of what it holds. Places on a cycle are told apart round by round.
 type identities struct {
 	steps   *steps
 	open    bool  // unevaluated keywords are used, so that it matters who looked at a value
@@ -21,12 +20,13 @@ type identities struct {
 	empty   *place // it says nothing
 	stack   []*place
 	known   map[string]int32
-	onRings map[string][]*place
+	rings   map[string]map[int32]int32 // classes by the number of the last round
+	numbers map[string]int32           // of rounds
 	buf     []byte
 }
 
 func newIdentities(s *steps, open bool) *identities {
-	g := &identities{steps: s, open: open, known: map[string]int32{}, onRings: map[string][]*place{}}
+	g := &identities{steps: s, open: open, known: map[string]int32{}, rings: map[string]map[int32]int32{}, numbers: map[string]int32{}}
 	g.empty = &place{value: literal("{}"), kinds: kindAny, index: -1}
 	g.classify(g.empty)
 	return g
@@ -123,15 +123,10 @@ func (g *identities) counts(q *part) bool {
 
 // classOf gives the class of a place of which everything that it holds has one.
 func (g *identities) classOf(p *place) int32 {
-	g.buf = g.says(g.buf[:0], p)
 	for q := range g.held(p) {
-		if q == nil {
-			g.buf = append(g.buf, 0)
-			continue
-		}
-		p.cyclic = p.cyclic || q.cyclic
-		g.buf = binary.AppendUvarint(g.buf, uint64(q.class))
+		p.cyclic = p.cyclic || q != nil && q.cyclic
 	}
+	g.buf = g.exactly(g.buf[:0], p)
 	class, ok := g.known[string(g.buf)]
 	if !ok {
 		g.last++
@@ -141,75 +136,99 @@ func (g *identities) classOf(p *place) int32 {
 	return class
 }
 
-// ring gives classes to the places of a component that refers to itself.
+// ring gives classes to the places of a component that refers to itself: they are
+// told apart round by round, by what they say and by what is known of what they
+// hold, until a round tells nothing new.
+//
+// The numbers of a round are those of every component, so a component in which all
+// numbers of the last round are those of one seen before, after as many rounds, means
+// the same: each number stands for the same words and leads to the same numbers.
 func (g *identities) ring(component []*place) {
 	for _, p := range component {
 		p.cyclic = true
+		p.round = 0
+	}
+	rounds, distinct := 0, 0
+	for {
+		next := make([]int32, len(component))
+		seen := map[int32]bool{}
+		for i, p := range component {
+			next[i] = g.nextRound(p)
+			seen[next[i]] = true
+		}
+		if g.steps.take(len(component)) {
+			break
+		}
+		for i, p := range component {
+			p.round = next[i]
+		}
+		if rounds++; len(seen) == distinct {
+			break
+		}
+		distinct = len(seen)
+	}
+	g.buf = appendCount(g.buf[:0], rounds)
+	numbers := make([]int32, len(component))
+	for i, p := range component {
+		numbers[i] = p.round
+	}
+	slices.Sort(numbers)
+	for _, n := range slices.Compact(numbers) {
+		g.buf = appendCount(g.buf, int(n))
+	}
+	classes, ok := g.rings[string(g.buf)]
+	if !ok {
+		classes = map[int32]int32{}
+		g.rings[string(g.buf)] = classes
 	}
 	for _, p := range component {
-		g.buf = g.says(g.buf[:0], p)
-		for q := range g.held(p) {
-			if q != nil && !q.cyclic {
-				g.buf = binary.AppendUvarint(g.buf, uint64(q.class))
-			}
-		}
-		key := string(g.buf)
-		for _, seen := range g.onRings[key] {
-			if g.same(p, seen, map[[2]*place]bool{}) {
-				p.class = seen.class
-				break
-			}
-		}
-		if p.class == 0 {
+		if classes[p.round] == 0 {
 			g.last++
-			p.class = g.last
-			g.onRings[key] = append(g.onRings[key], p)
+			classes[p.round] = g.last
 		}
+		p.class = classes[p.round]
 	}
-	for _, p := range component {
-		g.buf = g.says(g.buf[:0], p)
-		for q := range g.held(p) {
-			if q == nil {
-				g.buf = append(g.buf, 0)
-			} else {
-				g.buf = binary.AppendUvarint(g.buf, uint64(q.class))
-			}
-		}
+	for _, p := range component { // so that a copy in front of the ring is known
+		g.buf = g.exactly(g.buf[:0], p)
 		if _, ok := g.known[string(g.buf)]; !ok {
 			g.known[string(g.buf)] = p.class
 		}
 	}
 }
 
-// same reports whether two places mean the same, supposing that the pairs do
-// which are being compared already.
-func (g *identities) same(p, q *place, supposed map[[2]*place]bool) bool {
-	if p == q || p.class != 0 && p.class == q.class {
-		return true
-	}
-	if p.class != 0 && q.class != 0 {
-		return false
-	}
-	pair := [2]*place{p, q}
-	if supposed[pair] {
-		return true
-	}
-	supposed[pair] = true
-	if g.steps.take(1+len(p.parts)) || string(g.says(nil, p)) != string(g.says(nil, q)) {
-		return false
-	}
-	left, right := slices.Collect(g.held(p)), slices.Collect(g.held(q))
-	for i := range left {
+// nextRound numbers a place by what it says, its number, and what is known of what
+// it holds.
+func (g *identities) nextRound(p *place) int32 {
+	g.buf = appendCount(g.says(g.buf[:0], p), int(p.round))
+	for q := range g.held(p) {
 		switch {
-		case left[i] == nil || right[i] == nil:
-			if left[i] != right[i] {
-				return false
-			}
-		case !g.same(left[i], right[i], supposed):
-			return false
+		case q == nil:
+			g.buf = append(g.buf, 0)
+		case q.class != 0:
+			g.buf = appendCount(append(g.buf, 1), int(q.class))
+		default:
+			g.buf = appendCount(append(g.buf, 2), int(q.round))
 		}
 	}
-	return true
+	n, ok := g.numbers[string(g.buf)]
+	if !ok {
+		n = int32(len(g.numbers) + 1)
+		g.numbers[string(g.buf)] = n
+	}
+	return n
+}
+
+// exactly appends what a place says and the classes of what it holds.
+func (g *identities) exactly(b []byte, p *place) []byte {
+	b = g.says(b, p)
+	for q := range g.held(p) {
+		class := int32(0)
+		if q != nil {
+			class = q.class
+		}
+		b = appendCount(b, int(class))
+	}
+	return b
 }
 
 // says appends everything that a place says itself, so that two places which say

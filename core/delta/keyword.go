@@ -81,32 +81,32 @@ const (
 )
 
 // keywordNames are the spellings, in the order of the constants.
-func keywordNames() *[keywords]string {
-	return &[...]string{
-		"", "type", "enum", "const", "default", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf",
-		"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "minContains", "maxContains",
-		"pattern", "format", "contentEncoding", "contentMediaType", "required", "dependentRequired", "nullable",
-		"$vocabulary", "$recursiveRef", "$recursiveAnchor", "propertyDependencies", "extends", "disallow", "divisibleBy",
-		"formatMinimum", "formatMaximum", "formatExclusiveMinimum", "formatExclusiveMaximum",
-		"$id", "$schema", "$anchor", "$dynamicAnchor", "$ref", "$dynamicRef",
-		"$defs", "properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames",
-		"prefixItems", "items", "unevaluatedItems", "contains", "contentSchema", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas",
-		"id", "definitions", "additionalItems", "dependencies",
-	}
+var keywordNames = [keywords]string{
+	"", "type", "enum", "const", "default", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf",
+	"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "minContains", "maxContains",
+	"pattern", "format", "contentEncoding", "contentMediaType", "required", "dependentRequired", "nullable",
+	"$vocabulary", "$recursiveRef", "$recursiveAnchor", "propertyDependencies", "extends", "disallow", "divisibleBy",
+	"formatMinimum", "formatMaximum", "formatExclusiveMinimum", "formatExclusiveMaximum",
+	"$id", "$schema", "$anchor", "$dynamicAnchor", "$ref", "$dynamicRef",
+	"$defs", "properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames",
+	"prefixItems", "items", "unevaluatedItems", "contains", "contentSchema", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas",
+	"id", "definitions", "additionalItems", "dependencies",
 }
 
-func (k keyword) String() string { return keywordNames()[k] }
+// keywordsByName finds a keyword by its spelling.
+var keywordsByName = func() map[string]keyword {
+	m := make(map[string]keyword, keywords)
+	for k, name := range keywordNames {
+		m[name] = keyword(k)
+	}
+	return m
+}()
+
+func (k keyword) String() string { return keywordNames[k] }
 
 // keywordOf reads a keyword; case counts. Titles, descriptions, examples and
 // everything that no vocabulary defines is kwText.
-func keywordOf(name string) keyword {
-	for k, known := range keywordNames() {
-		if name == known && k > 0 {
-			return keyword(k)
-		}
-	}
-	return kwText
-}
+func keywordOf(name string) keyword { return keywordsByName[name] }
 
 // opaque reports whether the keyword is one that is compared by value alone.
 func (k keyword) opaque() bool { return k >= kwVocabulary && k <= kwFormatExclusiveMaximum }

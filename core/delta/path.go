@@ -67,6 +67,9 @@ func under(path, name string) string {
 
 // pointerStep escapes a name for a JSON Pointer and for the eye.
 func pointerStep(name string) string {
+	if !strings.ContainsAny(name, "~/") {
+		return visible(name)
+	}
 	return visible(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
 }
 

@@ -3,6 +3,8 @@ package delta
 import (
 	"cmp"
 	"slices"
+	"sort"
+	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/contract"
 )
@@ -91,7 +93,7 @@ type place struct {
 
 	// What is remembered about it (identity.go and others).
 	class               int32 // equal in places that mean the same; 0 is not known
-	number, low         int32
+	number, low, round  int32
 	stacked, cyclic     bool
 	admits              kinds
 	admitsKnown, asking bool
@@ -132,23 +134,29 @@ func (p *place) part(k keyword) *place {
 
 // list gives the schemas of a keyword, in order.
 func (p *place) list(k keyword) []part {
-	first, last := len(p.parts), 0
-	for i := range p.parts {
-		if p.parts[i].key == k {
-			first, last = min(first, i), i+1
-		}
+	first := sort.Search(len(p.parts), func(i int) bool { return p.parts[i].key >= k })
+	last := first
+	for last < len(p.parts) && p.parts[last].key == k {
+		last++
 	}
-	return p.parts[min(first, last):last]
+	return p.parts[first:last]
 }
 
 // named finds the schema of a name.
 func (p *place) named(k keyword, name string) *place {
-	parts := p.list(k)
-	i, ok := slices.BinarySearchFunc(parts, name, func(q part, name string) int { return cmp.Compare(q.name, name) })
+	if q := p.entry(k, name); q != nil {
+		return q.to.follow()
+	}
+	return nil
+}
+
+// entry finds the part of a name.
+func (p *place) entry(k keyword, name string) *part {
+	i, ok := slices.BinarySearchFunc(p.parts, part{key: k, name: name, index: -1}, compareParts)
 	if !ok {
 		return nil
 	}
-	return parts[i].to.follow()
+	return &p.parts[i]
 }
 
 // requires reports whether a name is required.
@@ -180,9 +188,18 @@ func (p *place) isRoot() bool { return p.up == nil }
 // ordered puts words and parts into the order that everything else relies on.
 func (p *place) ordered() {
 	slices.SortStableFunc(p.words, func(a, b word) int { return cmp.Compare(a.key, b.key) })
-	slices.SortStableFunc(p.parts, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.index, b.index), cmp.Compare(a.name, b.name))
-	})
+	slices.SortStableFunc(p.parts, compareParts)
+}
+
+// compareParts is the order of parts: by keyword, then index or name.
+func compareParts(a, b part) int {
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
+	}
+	if a.index != b.index {
+		return cmp.Compare(a.index, b.index)
+	}
+	return strings.Compare(a.name, b.name)
 }
 
 // compareValues is an order of JSON values in which equal ones are equal.

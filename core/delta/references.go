@@ -280,16 +280,28 @@ func (p *place) step(steps []string) (*place, int) {
 	if len(steps) < used {
 		return nil, 0
 	}
-	for _, q := range p.list(key) {
-		switch {
-		case q.to.up != p: // a reference put it there
-		case used == 1,
-			key.mapsNames() && q.name == steps[1],
-			key.holdsList() && strconv.Itoa(q.index) == steps[1]:
-			return q.to, used
+	want := part{key: key, index: -1}
+	switch {
+	case key.mapsNames():
+		want.name = steps[1]
+	case key.holdsList():
+		i, ok := indexOf(steps[1])
+		if !ok {
+			return nil, 0
 		}
+		want.index = i
 	}
-	return nil, 0
+	i, ok := slices.BinarySearchFunc(p.parts, want, compareParts)
+	if !ok || p.parts[i].to.up != p { // a reference may have put it there
+		return nil, 0
+	}
+	return p.parts[i].to, used
+}
+
+// indexOf reads a step into a list, in its one spelling.
+func indexOf(step string) (int, bool) {
+	i, err := strconv.Atoi(step)
+	return i, err == nil && i >= 0 && strconv.Itoa(i) == step
 }
 
 // extraPlace reads a schema where no keyword of JSON Schema expects one.
@@ -304,8 +316,8 @@ func (d *document) extraPlace(p *place, steps []string) *place {
 			}
 			v = member
 		case contract.Array:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(v.Items()) || strconv.Itoa(i) != step {
+			i, ok := indexOf(step)
+			if !ok || i >= len(v.Items()) {
 				return nil
 			}
 			v = v.Items()[i]

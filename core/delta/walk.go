@@ -33,11 +33,10 @@ type walk struct {
 	at    location
 	empty *place
 
-	// What is being compared or searched, outermost first.
-	frames []frame
-	inside map[frameKey]int     // where a pair stands in frames
-	silent map[frameKey]silence // pairs that gave nothing
-	serial int
+	frames []frame          // what is being compared or searched, outermost first
+	inside map[frameKey]int // frames by what they compare
+	silent map[frameKey]int // the ending of pairs that gave nothing
+	ended  []ending         // by the serial number of the frame
 }
 
 // frameKey is a pair that is compared, or a live place that is searched.
@@ -59,55 +58,84 @@ const (
 	pastDefault                  // not at the default of the place itself
 )
 
-// frame is one step of the walk that is not finished. found is how many facts
-// there were before; below are the frames further up that the walk met again and
-// skipped.
+// frame is one step of the walk that is not finished. found is how many facts there
+// were before; relies are the frames further up that were met again and skipped.
 type frame struct {
 	key    frameKey
 	serial int
 	found  int
-	skips  []int
+	relies []int
 }
 
-// silence remembers that a pair gave nothing. It did so while the frames of skips
-// were being compared; upTo and serial name the innermost of these.
-type silence struct {
-	skips  []int
-	serial int
+// ending is what became of a frame. One that gave nothing did so because it skipped
+// what it relies on; where one of these found something after all, it has to be
+// gone through again, for then there is another path to that.
+type ending struct {
+	state  state
+	relies []int
 }
+
+type state uint8
+
+const (
+	going state = iota
+	quiet
+	loud
+)
 
 // enter begins a pair. It reports false when there is nothing to do: the pair is
 // being compared further up, gave nothing before, or the work is too much.
 func (w *walk) enter(a, l *place, m mode) bool {
 	key := frameKey{a, l, w.at, m}
 	if at, ok := w.inside[key]; ok {
-		w.skip(at)
+		w.rely(w.frames[at].serial)
 		return false
 	}
-	if known, ok := w.silent[key]; ok {
-		last := len(known.skips) - 1
-		if last < 0 || known.skips[last] < len(w.frames) && w.frames[known.skips[last]].serial == known.serial {
-			for _, at := range known.skips {
-				w.skip(at)
-			}
-			return false
-		}
+	if serial, ok := w.silent[key]; ok && w.stillQuiet(serial) {
+		w.rely(w.ended[serial].relies...)
+		return false
 	}
 	if w.over || w.place() {
 		return false
 	}
-	w.serial++
 	w.inside[key] = len(w.frames)
-	w.frames = append(w.frames, frame{key: key, serial: w.serial, found: len(w.facts)})
+	w.frames = append(w.frames, frame{key: key, serial: len(w.ended), found: len(w.facts)})
+	w.ended = append(w.ended, ending{})
 	return true
 }
 
-// skip notes that the innermost frame relies on one further up.
-func (w *walk) skip(at int) {
+// stillQuiet reports whether nothing that a frame relied on found anything since.
+// Afterwards it relies on frames alone that are still going.
+func (w *walk) stillQuiet(serial int) bool {
+	e := &w.ended[serial]
+	if e.state != quiet || !slices.ContainsFunc(e.relies, func(r int) bool { return w.ended[r].state != going }) {
+		return e.state == quiet
+	}
+	var relies []int
+	for _, r := range e.relies { // all of them are older
+		switch {
+		case w.take(1) || w.ended[r].state != going && !w.stillQuiet(r):
+			e.state = loud
+			return false
+		case w.ended[r].state == going:
+			relies = append(relies, r)
+		default:
+			relies = append(relies, w.ended[r].relies...)
+		}
+	}
+	slices.Sort(relies)
+	w.ended[serial].relies = slices.Compact(relies)
+	return true
+}
+
+// rely notes that the innermost frame found nothing below because of others.
+func (w *walk) rely(serials ...int) {
 	top := &w.frames[len(w.frames)-1]
-	if i, ok := slices.BinarySearch(top.skips, at); !ok {
-		top.skips = slices.Insert(top.skips, i, at)
-		w.take(1)
+	for _, serial := range serials {
+		if i, ok := slices.BinarySearch(top.relies, serial); !ok {
+			top.relies = slices.Insert(top.relies, i, serial)
+			w.take(1)
+		}
 	}
 }
 
@@ -117,20 +145,17 @@ func (w *walk) leave() {
 	top := w.frames[n]
 	w.frames = w.frames[:n]
 	delete(w.inside, top.key)
-	if i := len(top.skips); i > 0 && top.skips[i-1] == n {
-		top.skips = top.skips[:i-1] // itself
+	if i := len(top.relies); i > 0 && top.relies[i-1] == top.serial {
+		top.relies = top.relies[:i-1] // on itself
 	}
-	if len(w.facts) == top.found {
-		s := silence{skips: top.skips}
-		if last := len(top.skips) - 1; last >= 0 {
-			s.serial = w.frames[top.skips[last]].serial
-		}
-		w.silent[top.key] = s
+	if len(w.facts) > top.found {
+		w.ended[top.serial].state = loud
+	} else {
+		w.ended[top.serial] = ending{quiet, top.relies}
+		w.silent[top.key] = top.serial
 	}
 	if n > 0 {
-		for _, at := range top.skips {
-			w.skip(at)
-		}
+		w.rely(top.relies...)
 	}
 }
 

@@ -29,11 +29,6 @@ type ReviewRequest struct {
 func Approve(s State, r ReviewRequest) (Change, error) {
 	shown := r.Report.of(s.Server)
 	return review(s, r, "approve tools", true, func(d *draft, before Record) (step, error) {
-		if !before.Live.Parsable() {
-			return step{}, refuse(CodeUnparsable,
-				"nobody can approve "+describe(s.Server.Name, before.Key.Kind, before.Key.Name)+", because its definition can't be read: "+before.Live.Problem(),
-				"It has to be corrected by the server; it can be blocked with: holdfast tool block.")
-		}
 		accepted := shown.shown(before)
 		if before.Anchor.Equal(before.Live) {
 			accepted = union(before.Accepted, accepted)
@@ -118,7 +113,8 @@ func (d *draft) whole() (Change, error) {
 }
 
 // find gives the records that were seen, in the order asked. It refuses what is
-// unknown, named twice or, with digests, not any more what was seen.
+// unknown, named twice or, with digests, not any more what was seen, or unreadable:
+// nobody can have seen what it says.
 func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 	if len(tools) == 0 {
 		return nil, refuse(CodeBadInput, "no tool was named", "Name at least one; see them with: holdfast review.")
@@ -138,6 +134,9 @@ func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 		case digests && !seen.is(s.Records[i]):
 			return nil, refuse(CodeReviewOutOfDate, "the definition of "+what+" is not the one that was looked at",
 				"Look at it again with: holdfast review.")
+		case digests && !s.Records[i].Live.Parsable():
+			return nil, refuse(CodeUnparsable, "nobody can decide on "+what+", because its definition can't be read: "+s.Records[i].Live.Problem(),
+				"It has to be corrected by the server; it can be blocked with: holdfast tool block.")
 		}
 		asked[key] = true
 		found = append(found, s.Records[i])

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/delta"
 	"github.com/holdfast-mcp/holdfast/core/record"
+	"github.com/holdfast-mcp/holdfast/core/scan"
 )
 
 // The scenarios that the law alone can play, several passes each. What happens to
@@ -452,6 +453,8 @@ func TestS43UnparsableInEveryMode(t *testing.T) {
 			b.still(unparsable("a"), unparsable("b"), benign("c"))
 			b.refused(CodeUnparsable)(Approve(b.s, b.review("b")))
 			b.refused(CodeUnparsable)(Approve(b.s, b.review("a", "b")))
+			b.refused(CodeUnparsable)(Unblock(b.s, b.review("a")))
+			b.refused(CodeUnparsable)(Dismiss(b.s, b.review("a")))
 			b.pass(tool("a", `,"name":"thrice"`), unparsable("b"), benign("c"))
 			b.wrote("a:changed>changed:held")
 			b.pass(benign("a"), unparsable("b"), benign("c"))
@@ -632,4 +635,44 @@ func TestLockFile(t *testing.T) {
 	if !b.s.Server.Quarantined {
 		t.Error("a scan released a server under a lock file")
 	}
+}
+
+// TestRevertToTheAnchorIsThatVeryContract: its bytes, who vouched for it, and as an
+// approval it forgets what was declined.
+func TestRevertToTheAnchorIsThatVeryContract(t *testing.T) {
+	b := trusted(t, "scan", benign("a"))
+	b.pass(edited("a"))
+	b.is("a", "approved scan_approved anchored baseline_trust")
+	b.s.Settings.OnHold = OnHoldKeep
+	b.pass(soft("a"))
+	b.ok(Dismiss(b.s, b.review("a")))
+	b.is("a", "approved scan_approved anchored baseline_trust waiting declined held scan_findings")
+	spelled := Offer{Tool, "a", contract.Parse([]byte(`{"description":"Sends.","name":"a"` + readOnly + toString + `}`))}
+	if !spelled.Contract.Equal(benign("a").Contract) {
+		t.Fatal("the two are not equal")
+	}
+	b.pass(spelled)
+	b.is("a", "approved baseline_trust")
+	if got := string(b.rec("a").Approved.Raw()); got != string(benign("a").Contract.Raw()) {
+		t.Errorf("approved are the bytes %s, and nobody vouched for them", got)
+	}
+}
+
+// TestOneTimePermissionsNeedTheirState: a flag that is left where it can't be used
+// opens nothing.
+func TestOneTimePermissionsNeedTheirState(t *testing.T) {
+	b := added(t, "manual", AskNothing)
+	b.s.Server.TrustedWhenAdded = true // and quarantined
+	b.pass(benign("a"))
+	b.is("a", "pending held first_seen")
+
+	b = added(t, "scan", AskLess)
+	b.s.Server.FirstScan = true // and not quarantined
+	b.pass(benign("a"))
+	if !b.s.Server.FirstScan {
+		t.Error("a first scan was counted that could release nothing")
+	}
+	b.ok(Quarantine(b.s, person))
+	b.s.Records[0].LiveScan = scan.Verdict{}
+	b.quiet(benign("a")) // nothing is to be found out any more
 }

@@ -121,7 +121,7 @@ func (w *walk) transitions(before State, c Change) {
 			w.rt.Fatalf("what was changed waits")
 		case reason == ScanApproved && !was.Anchor.IsZero() && len(w.j.Compare(was.Anchor, r.Live)) > 0:
 			w.rt.Fatalf("a scan approved what is not silent against the anchor")
-		case reason == ScanApproved && (len(unaccepted(w.j.Scan(r.Live), was.Accepted)) > 0 || w.j.partial || w.s.Settings.GateOff):
+		case reason == ScanApproved && (len(unaccepted(w.j.Scan(r.Live), was.Accepted)) > 0 || !complete(r.LiveScan) || w.s.Settings.GateOff):
 			w.rt.Fatalf("a scan approved what is not clean")
 		case reason == ScanApproved && was.Declined == r.Live.Digest():
 			w.rt.Fatalf("a scan approved what a person declined")

@@ -192,9 +192,7 @@ func (c *connection) callFailed(ctx, caller context.Context, g dispatch.Granted,
 	if h, ok := errors.AsType[*wire.HTTPError](err); ok {
 		return fault.Wrap(err, fault.Upstream, fmt.Sprintf("the call of %s on %s failed: %v%s", g.Tool, name, err, happened), httpHint(h.Status))
 	}
-	if !wire.NotSent(err) {
-		c.announced() // it may be another server that answers now
-	}
+	c.announced() // it may be another server that answers next
 	return fault.Wrap(err, kind, fmt.Sprintf("the connection to %s failed during the call of %s: %s%s", name, g.Tool, c.reason(err), happened), "")
 }
 

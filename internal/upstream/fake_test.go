@@ -36,7 +36,7 @@ func (f *fakeServer) send(message []byte) { f.print(string(message) + "\n") }
 func (f *fakeServer) print(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.out.WriteString(text)
+	_, _ = f.out.WriteString(text)
 }
 
 const fakeTools = `{"name":"echo","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}},{"name":"huge","inputSchema":{"type":"object"}},{"name":"garble","inputSchema":{"type":"object"}},{"name":"announce","inputSchema":{"type":"object"}}`
@@ -45,6 +45,9 @@ func fake(how string) {
 	f := &fakeServer{how: how, out: os.Stdout}
 	note("started " + strconv.Itoa(os.Getpid()))
 	switch how {
+	case "sdk":
+		runSDK()
+		return
 	case "exit":
 		fmt.Fprintln(os.Stderr, "reading the configuration")
 		fmt.Fprintf(os.Stderr, "\x1b[31mfatal: %s was not accepted\x1b[0m\n", os.Getenv("OWN_TOKEN"))
@@ -94,7 +97,7 @@ func fake(how string) {
 // note writes down what happened where the test can read it.
 func note(what string) {
 	if file, err := os.OpenFile(os.Getenv("NOTES"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
-		file.WriteString(what + "\n")
+		_, _ = file.WriteString(what + "\n")
 		file.Close()
 	}
 }

@@ -31,7 +31,7 @@ func (g *group) release()   {}
 
 func (g *group) signal(s syscall.Signal) {
 	if g.id > 1 && g.alive() {
-		syscall.Kill(-g.id, s)
+		_ = syscall.Kill(-g.id, s)
 	}
 }
 

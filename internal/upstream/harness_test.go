@@ -59,7 +59,6 @@ func (s *safeBuffer) String() string {
 // newHouse gives a pool that is closed, and must have left nothing behind, when the
 // test ends.
 func newHouse(t *testing.T, tm timing) *house {
-	before := runtime.NumGoroutine()
 	h := &house{t: t, dir: t.TempDir(), log: &safeBuffer{}, told: map[string]int{}, moved: make(chan struct{})}
 	h.Pool = newPool(Options{
 		Expand: func(s string) (string, error) {
@@ -78,16 +77,28 @@ func newHouse(t *testing.T, tm timing) *house {
 		if strings.Contains(h.log.String(), "hunter2") {
 			t.Errorf("a secret is in the log: %s", h.log)
 		}
+		left := ""
 		for range 200 {
-			if runtime.NumGoroutine() <= before {
+			if left = ours(); left == "" {
 				return
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		buf := make([]byte, 1<<16)
-		t.Errorf("%d goroutines are left, %d were before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
+		t.Errorf("goroutines are left:\n%s", left)
 	})
 	return h
+}
+
+// ours gives the stacks of goroutines that the pool or the wire started.
+func ours() string {
+	buf := make([]byte, 1<<20)
+	var found []string
+	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(stack, "created by github.com/holdfast-mcp/holdfast/internal/") && !strings.Contains(stack, "_test.go") {
+			found = append(found, stack)
+		}
+	}
+	return strings.Join(found, "\n\n")
 }
 
 func (h *house) move(f func()) {

@@ -39,7 +39,7 @@ func (c *connection) list(ctx context.Context) (approval.Listing, error) {
 	began := time.Now()
 
 	l := &lister{name: c.server.name, secrets: c.secrets, names: map[string]bool{}, cursors: map[string]bool{}}
-	l.Listing.Incarnation = c.server.incarnation
+	l.Incarnation = c.server.incarnation
 	if err := l.tools(ctx, c); err != nil {
 		return approval.Listing{}, c.listingFailed(ctx, err)
 	}

@@ -157,7 +157,7 @@ func (p *process) lastWords() string {
 func (p *process) stop() {
 	p.once.Do(func() {
 		p.stdin.Close()
-		p.reading.Go(func() { io.Copy(io.Discard, p.stdout) }) // a program that can't write can't end
+		p.reading.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) }) // a program that can't write can't end
 		if !p.within(p.timing.eof) {
 			p.group.terminate()
 			if !p.within(p.timing.term) {

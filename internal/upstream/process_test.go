@@ -17,7 +17,7 @@ func gone(t *testing.T, pid int) {
 	g := group{id: pid}
 	if g.alive() {
 		t.Errorf("the process group %d is alive", pid)
-		syscall.Kill(-pid, syscall.SIGKILL)
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestTheLeftBehind(t *testing.T) {
 	h.Sync([]Spec{h.fake("doublefork")})
 	pid := h.phase("doublefork", Connected).PID
 	h.awaitNotes("doublefork", "started", 2)
-	syscall.Kill(pid, syscall.SIGKILL) // the program, not its child, which holds stdout open
+	_ = syscall.Kill(pid, syscall.SIGKILL) // the program, not its child, which holds stdout open
 	s := h.phase("doublefork", BackingOff)
 	if !strings.Contains(s.Error, "signal: killed") {
 		t.Errorf("%s", s.Error)

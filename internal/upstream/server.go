@@ -108,7 +108,7 @@ func (s *server) run() {
 	telling.Go(s.tell)
 	defer telling.Wait()
 	for failures := 0; s.ctx.Err() == nil; {
-		err, restarted, lasted := s.live()
+		restarted, lasted, err := s.live()
 		if restarted {
 			failures = 0
 			continue
@@ -124,7 +124,7 @@ func (s *server) run() {
 }
 
 // live is one connection, from being made to being gone.
-func (s *server) live() (err error, restarted bool, lasted time.Duration) {
+func (s *server) live() (restarted bool, lasted time.Duration, err error) {
 	drain(s.again)
 	s.set(State{Phase: Connecting}, nil)
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -157,7 +157,7 @@ func (s *server) live() (err error, restarted bool, lasted time.Duration) {
 		c.stop()
 	}
 	cancel()
-	return err, <-restart, lasted
+	return <-restart, lasted, err
 }
 
 func drain(c chan struct{}) {
@@ -237,6 +237,7 @@ func (s *server) notConnected(state State) *fault.Error {
 		what += fmt.Sprintf(" (next try %s): %s", state.NextTry.Format("15:04:05"), state.Error)
 	case Connecting:
 		what += " yet"
+	case Stopped, Connected: // it was, a moment ago
 	}
 	return fault.New(fault.Unavailable, what, state.Hint)
 }

@@ -46,8 +46,8 @@ func launch(j spawnJob) error {
 		return err
 	}
 	if err := j.group.adopt(j.cmd); err != nil {
-		j.cmd.Process.Kill()
-		j.cmd.Wait()
+		_ = j.cmd.Process.Kill()
+		_ = j.cmd.Wait()
 		return err
 	}
 	return nil

@@ -28,20 +28,20 @@ func TestServersThatDoNotStart(t *testing.T) {
 	t.Cleanup(func() { silent.Close() })
 
 	short := fast
-	short.initialize, short.eof, short.term = 700*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
+	short.initialize, short.eof, short.term = 1500*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
 	h := newHouse(t, short)
 	program := func(name string, p approval.Program) Spec {
 		return Spec{Name: name, Incarnation: "1", Program: p}
 	}
 	script := filepath.Join(t.TempDir(), "script")
-	os.WriteFile(script, []byte("#!/nonexistent/interpreter\n"), 0o755)
+	_ = os.WriteFile(script, []byte("#!/nonexistent/interpreter\n"), 0o755)
 	for _, c := range []struct {
 		spec Spec
 		says []string
 		hint string
 	}{
 		{h.fake("exit"), []string{"exit status 3", "before it had answered initialize", "fatal: [hidden] was not accepted"}, "by hand"},
-		{h.fake("silent"), []string{"did not answer initialize within 700ms"}, "MCP server over stdio"},
+		{h.fake("silent"), []string{"did not answer initialize within 1.5s"}, "MCP server over stdio"},
 		{h.fake("yes"), []string{"no MCP message"}, "MCP server over stdio"},
 		{h.fake("leader"), []string{"exit status 4"}, "by hand"},
 		{h.fake("refuse"), []string{"refused to begin a session", "-32000", "not for you"}, ""},
@@ -148,8 +148,8 @@ func TestRestartNow(t *testing.T) {
 	_, err := h.List(t.Context(), "exit")
 	faulty(t, err, fault.Unavailable, "next try", "exit status 3")
 	h.awaitNotes("silent", "started", 1)
-	h.Restart("exit")
-	h.Restart("silent")
+	_ = h.Restart("exit")
+	_ = h.Restart("silent")
 	h.awaitNotes("exit", "started", 2)
 	h.awaitNotes("silent", "started", 2)
 }

@@ -140,12 +140,12 @@ func (l *stderrLog) write(now time.Time, line string) {
 	if l.size+int64(len(entry)) > maxLogFile && l.file != nil {
 		l.file.Close()
 		l.file = nil
-		os.Rename(l.path, l.path+".1")
+		_ = os.Rename(l.path, l.path+".1")
 		if l.open() != nil {
 			return
 		}
 		if l.size > maxLogFile { // it could not be moved away
-			l.file.Truncate(0)
+			_ = l.file.Truncate(0)
 			l.size = 0
 		}
 	}

@@ -315,7 +315,7 @@ func (c *httpConn) status(resp *http.Response) error {
 
 // drain reads what is left of a short body, so that the connection is used again.
 func drain(body io.ReadCloser) {
-	io.CopyN(io.Discard, body, 4<<10)
+	_, _ = io.CopyN(io.Discard, body, 4<<10)
 	body.Close()
 }
 

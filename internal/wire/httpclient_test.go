@@ -24,7 +24,6 @@ type script struct {
 
 	mu   sync.Mutex
 	seen []string // method, JSON-RPC method, Last-Event-ID
-	bad  []string
 }
 
 func newScript(t *testing.T) *script {
@@ -119,7 +118,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func answerJSON(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	io.WriteString(w, text)
+	_, _ = io.WriteString(w, text)
 }
 
 // stream begins an event stream and gives a function that sends on it.
@@ -171,16 +170,16 @@ func TestHTTPAnswers(t *testing.T) {
 		{"error with 400", func(w http.ResponseWriter, _ *http.Request, m Message) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(400)
-			w.Write(NewError(nil, -32600, "no session", nil))
+			_, _ = w.Write(NewError(nil, -32600, "no session", nil))
 		}, `{"code":-32600,"message":"no session"}`, ""},
 		{"text with 500", func(w http.ResponseWriter, _ *http.Request, m Message) { http.Error(w, "oops", 500) }, "", "HTTP 500 Internal Server Error"},
 		{"json that is no message, with 502", func(w http.ResponseWriter, _ *http.Request, m Message) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(502)
-			io.WriteString(w, `{"error":"x"}`)
+			_, _ = io.WriteString(w, `{"error":"x"}`)
 		}, "", "HTTP 502"},
 		{"accepted", func(w http.ResponseWriter, _ *http.Request, m Message) { w.WriteHeader(202) }, "", "without a response"},
-		{"html", func(w http.ResponseWriter, _ *http.Request, m Message) { io.WriteString(w, "<html>") }, "", "neither JSON nor an event stream"},
+		{"html", func(w http.ResponseWriter, _ *http.Request, m Message) { _, _ = io.WriteString(w, "<html>") }, "", "neither JSON nor an event stream"},
 		{"broken json", func(w http.ResponseWriter, _ *http.Request, m Message) { answerJSON(w, `{"a":`) }, "", "ends before"},
 		{"no json at all", func(w http.ResponseWriter, _ *http.Request, m Message) { answerJSON(w, ``) }, "", "ends before"},
 		{"batch", func(w http.ResponseWriter, _ *http.Request, m Message) {
@@ -242,8 +241,8 @@ func TestHTTPServerIsDown(t *testing.T) {
 	s := newScript(t)
 	session := s.connect(Handlers{}, 0)
 	s.CloseClientConnections()
-	s.Server.Close()
-	session.Call(t.Context(), "work", nil, nil) // may have gone out on the connection that broke
+	s.Server.Close()                                   //nolint:staticcheck // s.Close would read like the end of a session
+	_, _ = session.Call(t.Context(), "work", nil, nil) // may have gone out on the connection that broke
 	_, err := session.Call(t.Context(), "work", nil, nil)
 	if !NotSent(err) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
@@ -277,7 +276,7 @@ func TestHTTPResume(t *testing.T) {
 		switch gets++; gets {
 		case 1:
 			waited = time.Since(ended)
-			http.Error(w, "busy", 503)
+			http.Error(w, "busy", http.StatusServiceUnavailable)
 		case 2:
 			stream(w)("id: e2\ndata: %s\n\n", NewNotification("notifications/progress", []byte(`{"progressToken":2,"progress":1}`)))
 		default:

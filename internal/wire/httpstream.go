@@ -281,7 +281,7 @@ func (c *httpConn) events(ctx context.Context, body io.ReadCloser, s *eventStrea
 		if a.answered {
 			// The server ends the stream now; one that does not is left.
 			late := time.AfterFunc(afterAnswer, func() { body.Close() })
-			io.CopyN(io.Discard, body, 4<<10)
+			_, _ = io.CopyN(io.Discard, body, 4<<10)
 			late.Stop()
 			return nil
 		}
@@ -333,7 +333,7 @@ func (c *httpConn) stand(opened chan<- struct{}) {
 				c.missed()
 			}
 			began := time.Now()
-			c.events(c.ctx, body, &s, a)
+			_ = c.events(c.ctx, body, &s, a)
 			body.Close()
 			if time.Since(began) > firstRetry {
 				failures = 0

@@ -26,6 +26,7 @@ func (s *Session) receive() {
 			s.serve(m)
 		case Notification:
 			s.notified(m)
+		case Invalid: // Parse gives none
 		}
 	}
 }
@@ -148,7 +149,7 @@ func (s *Session) serve(m Message) {
 	started := s.start(func() {
 		defer cancel()
 		if reply := s.reply(ctx, m); ctx.Err() == nil { // one that was cancelled is not answered
-			s.send(s.ctx, outgoing{reply, Response, nil, ""}) // the session ends if the peer is gone
+			_ = s.send(s.ctx, outgoing{reply, Response, nil, ""}) // the session ends if the peer is gone
 		}
 		s.mu.Lock()
 		delete(s.serving, id)

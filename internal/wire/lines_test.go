@@ -73,8 +73,12 @@ func TestLongLines(t *testing.T) {
 		size int
 		bad  bool
 	}{
-		{"in the buffer", 1000, false}, {"as the buffer", lineBuffer, false}, {"over the buffer", lineBuffer + 1, false},
-		{"at the limit", limit, false}, {"over the limit", limit + 1, true}, {"far over the limit", 40 * limit, true},
+		{"in the buffer", 1000, false},
+		{"as the buffer", lineBuffer, false},
+		{"over the buffer", lineBuffer + 1, false},
+		{"at the limit", limit, false},
+		{"over the limit", limit + 1, true},
+		{"far over the limit", 40 * limit, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := message(c.size)
@@ -177,7 +181,7 @@ func TestStuckWriter(t *testing.T) {
 		if _, err := io.ReadFull(pr, got); err != nil || string(got) != "{\"first\":1}\n" {
 			t.Errorf("got %q %v", got, err)
 		}
-		go conn.Send(t.Context(), []byte(`{"third":1}`))
+		go func() { _ = conn.Send(t.Context(), []byte(`{"third":1}`)) }()
 		synctest.Wait()
 		conn.Close() // frees who waits, the writer and the reader
 		if _, err := conn.Receive(t.Context()); err != ErrClosed {
@@ -211,7 +215,7 @@ func TestReadsOnAfterWriteError(t *testing.T) {
 	if err := conn.Send(t.Context(), []byte("{}")); err == nil || !NotSent(err) {
 		t.Errorf("then %v", err)
 	}
-	go io.WriteString(pw, `{"jsonrpc":"2.0","method":"bye"}`+"\n")
+	go func() { _, _ = io.WriteString(pw, `{"jsonrpc":"2.0","method":"bye"}`+"\n") }()
 	if m, err := conn.Receive(t.Context()); err != nil || m.Method != "bye" {
 		t.Errorf("got %+v %v", m, err)
 	}

@@ -54,6 +54,7 @@ func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, 
 
 // nested is a notification whose deepest value stands depth levels deep.
 func nested(depth int) string { return `{"jsonrpc":"2.0","method":"n","params":` + params(depth) + `}` }
+
 func params(depth int) string {
 	return `{"a":` + strings.Repeat("[", depth-2) + strings.Repeat("]", depth-2) + `}`
 }

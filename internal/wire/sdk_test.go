@@ -24,7 +24,7 @@ func sdkServer(t *testing.T) *mcp.Server {
 	})
 	s.AddTool(&mcp.Tool{Name: "progress", InputSchema: schema}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := range 3 {
-			r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i)})
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i)})
 		}
 		return &mcp.CallToolResult{}, nil
 	})
@@ -44,7 +44,7 @@ func sdkServer(t *testing.T) *mcp.Server {
 		}
 	})
 	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: schema}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		roots, err := r.Session.ListRoots(ctx, nil)
+		roots, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated in 2026-07-28, alive in the revisions with sessions
 		if err != nil {
 			return nil, err
 		}

@@ -259,7 +259,7 @@ func (s *Session) giveUp(n uint64, p *pendingCall, unsent, tell bool, why error)
 			ctx, cancel := context.WithTimeout(s.ctx, cancelTimeout)
 			defer cancel()
 			params := fmt.Appendf(nil, `{"requestId":%s,"reason":%s}`, id, Quote(reason))
-			s.Notify(ctx, "notifications/cancelled", params) // nobody is left to tell of a failure
+			_ = s.Notify(ctx, "notifications/cancelled", params) // nobody is left to tell of a failure
 		}
 		if c, ok := s.conn.(sessionConn); ok {
 			c.abandon(id)

@@ -345,7 +345,9 @@ func TestConnectFails(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v", err)
 			}
-			<-closed
+			if err := <-closed; err == nil {
+				t.Error("closed without a reason")
+			}
 		})
 	}
 	t.Run("silence", func(t *testing.T) {

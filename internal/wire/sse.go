@@ -143,14 +143,14 @@ func (r *EventReader) line(limit int) (line []byte, cut bool, err error) {
 			return nil, false, err
 		}
 		if r.skipLF && first[0] == '\n' {
-			r.r.Discard(1)
+			_, _ = r.r.Discard(1)
 			r.skipLF = false
 			continue
 		}
 		r.skipLF = false
 		if r.start && first[0] == 0xef {
 			if bom, _ := r.r.Peek(3); string(bom) == "\ufeff" {
-				r.r.Discard(3)
+				_, _ = r.r.Discard(3)
 				r.start = false
 				continue
 			}
@@ -164,11 +164,11 @@ func (r *EventReader) line(limit int) (line []byte, cut bool, err error) {
 		}
 		line = append(line, part...)
 		if end == len(chunk) {
-			r.r.Discard(end)
+			_, _ = r.r.Discard(end)
 			continue
 		}
 		r.skipLF = chunk[end] == '\r'
-		r.r.Discard(end + 1)
+		_, _ = r.r.Discard(end + 1)
 		return line, cut, nil
 	}
 }

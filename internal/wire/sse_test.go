@@ -70,7 +70,7 @@ func TestEventReaderDoesNotWait(t *testing.T) {
 	defer pw.Close()
 	r := NewEventReader(pr, 0)
 	for _, in := range []string{"data: a\n\n", "data: a\r\r", "data: a\r\n\r\n", ":\n\ndata: a\n\n"} {
-		go pw.Write([]byte(in))
+		go func() { _, _ = pw.Write([]byte(in)) }()
 		e, err := r.Next()
 		if err != nil || string(e.Data) != "a" {
 			t.Fatalf("%q: %q %v", in, e.Data, err)

@@ -178,47 +178,75 @@ func (l lister) CancelCalls(server string)        { l.d.pool.CancelCalls(server)
 // desk counts the calls in flight, for the end.
 type desk struct {
 	inner *call.Desk
-	calls sync.WaitGroup
+
+	mu      sync.Mutex
+	running int
+	idle    chan struct{} // closed when the last call ended, once somebody asked
 }
 
 func (k *desk) Do(ctx context.Context, r call.Request) (dispatch.Reply, *dispatch.Refusal, error) {
-	k.calls.Add(1)
-	defer k.calls.Done()
+	k.count(1)
+	defer k.count(-1)
 	return k.inner.Do(ctx, r)
 }
 
-// listen opens the socket, and the TCP address if asked.
+func (k *desk) count(n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running += n; k.running == 0 && k.idle != nil {
+		close(k.idle)
+		k.idle = nil
+	}
+}
+
+// drained waits until no call is in flight, but not longer than ctx.
+func (k *desk) drained(ctx context.Context) {
+	k.mu.Lock()
+	if k.running == 0 {
+		k.mu.Unlock()
+		return
+	}
+	if k.idle == nil {
+		k.idle = make(chan struct{})
+	}
+	idle := k.idle
+	k.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}
+
+// listen opens the socket, and the TCP address if asked, and then serves both.
 func (d *daemon) listen() error {
-	ready := admin.Health(d.ready)
 	unix, err := listenSocket(d.dir, d.log)
 	if err != nil {
 		return err
+	}
+	if d.tcp && d.listener == nil {
+		d.listener, err = net.Listen("tcp", d.config.Listen.Addr)
+	}
+	if err != nil {
+		unix.Close()
+		return fault.Wrap(err, fault.Unavailable, "agents can't be served at "+d.config.Listen.Addr+": "+plain(err),
+			"set another \"listen\" in the configuration, or stop what listens there")
 	}
 	local := http.NewServeMux()
 	mcp := d.gateway.LocalHandler()
 	local.Handle("/mcp", mcp)
 	local.Handle("/mcp/", mcp)
 	local.Handle("/", admin.New(d.adminOptions(), peerOf))
+	if d.tcp {
+		d.mcp = "http://" + d.listener.Addr().String() + "/mcp"
+		public := http.NewServeMux()
+		agents, ready := d.gateway.Handler(), admin.Health(d.ready)
+		public.Handle("/mcp", agents)
+		public.Handle("/mcp/", agents)
+		public.Handle("GET /healthz", ready)
+		public.Handle("GET /readyz", ready)
+		d.serve(d.listener, &http.Server{Handler: public})
+	}
 	d.serve(unix, &http.Server{Handler: local, ConnContext: withPeer})
-	if !d.tcp {
-		return nil
-	}
-	tcp := d.listener
-	if tcp == nil {
-		tcp, err = net.Listen("tcp", d.config.Listen.Addr)
-	}
-	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, "agents can't be served at "+d.config.Listen.Addr+": "+plain(err),
-			"set another \"listen\" in the configuration, or stop what listens there")
-	}
-	d.mcp = "http://" + tcp.Addr().String() + "/mcp"
-	public := http.NewServeMux()
-	agents := d.gateway.Handler()
-	public.Handle("/mcp", agents)
-	public.Handle("/mcp/", agents)
-	public.Handle("GET /healthz", ready)
-	public.Handle("GET /readyz", ready)
-	d.serve(tcp, &http.Server{Handler: public})
 	return nil
 }
 
@@ -249,7 +277,7 @@ func (d *daemon) stop() {
 		closed.Go(func() { _ = s.Shutdown(ctx) })
 	}
 	if d.desk != nil {
-		within(ctx, d.desk.calls.Wait)
+		d.desk.drained(ctx)
 	}
 	if d.gateway != nil {
 		d.gateway.Close()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -143,6 +144,9 @@ func (a *app) serverSwitch(verb, short, done string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if verb == "restart" || verb == "enable" {
+				s = a.settled(c.Context(), cl, s)
+			}
 			if a.json {
 				return a.printJSON(s)
 			}
@@ -163,6 +167,29 @@ func actOnServer(ctx context.Context, cl *client, name, verb string) (admin.Serv
 	}
 	err := cl.do(ctx, http.MethodPost, path, nil, &s)
 	return s, err
+}
+
+// startTime is how long a server that was just started is waited for.
+const startTime = 30 * time.Second
+
+// settled waits until a server that was just started was listed, so that the next
+// command finds its tools. That it does not start is no failure of this command:
+// its state says so.
+func (a *app) settled(ctx context.Context, cl *client, s admin.Server) admin.Server {
+	brief, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if isTerminal(a.err) {
+		a.notef("%s", a.styleErr(dim, "waiting for its tools ...\r"))
+		defer a.notef("                         \r")
+	}
+	var now admin.Server
+	if err := cl.do(brief, http.MethodPost, serverPath(s.Name)+"/discover", nil, &now); err == nil {
+		return now
+	}
+	if err := cl.do(ctx, http.MethodGet, serverPath(s.Name), nil, &now); err == nil {
+		return now
+	}
+	return s
 }
 
 func (a *app) serverRemoveCommand() *cobra.Command {

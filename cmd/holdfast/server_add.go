@@ -45,6 +45,7 @@ started: --env TOKEN='${env:TOKEN}', '${file:PATH}' or '${keyring:NAME}'.`,
 			if err := cl.do(c.Context(), http.MethodPost, "/api/v1/servers", r, &s); err != nil {
 				return err
 			}
+			s = a.settled(c.Context(), cl, s)
 			if a.json {
 				return a.printJSON(s)
 			}

@@ -320,21 +320,32 @@ func tooDeep(raw []byte) int {
 	}
 	depth := 0
 	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '"':
+		switch nesting[raw[i]] {
+		case neither:
+		case quotes:
 			if i = skipString(raw, i) - 1; i >= len(raw) {
 				return -1
 			}
-		case '{', '[':
+		case opens:
 			if depth++; depth > MaxDepth {
 				return i
 			}
-		case '}', ']':
+		case closes:
 			depth--
 		}
 	}
 	return -1
 }
+
+// nesting is what a byte does to the depth.
+var nesting = [256]byte{'"': quotes, '{': opens, '[': opens, '}': closes, ']': closes}
+
+const (
+	neither = iota
+	quotes
+	opens
+	closes
+)
 
 // WithID gives the message's bytes with another id in place; a message that has
 // none is given as it is.
@@ -357,70 +368,3 @@ const (
 
 // Versions of MCP with sessions that are spoken, newest first.
 var Versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
-
-// Builders for messages of our own.
-
-// NewRequest builds a request; params may be nil.
-func NewRequest(id []byte, method string, params []byte) []byte {
-	b := make([]byte, 0, 64+len(id)+len(method)+len(params))
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	return appendCall(append(b, ','), method, params)
-}
-
-// NewNotification builds a notification; params may be nil.
-func NewNotification(method string, params []byte) []byte {
-	b := make([]byte, 0, 64+len(method)+len(params))
-	return appendCall(append(b, `{"jsonrpc":"2.0",`...), method, params)
-}
-
-func appendCall(b []byte, method string, params []byte) []byte {
-	b = append(b, `"method":`...)
-	b = append(b, Quote(method)...)
-	if params != nil {
-		b = append(b, `,"params":`...)
-		b = append(b, params...)
-	}
-	return append(b, '}')
-}
-
-// NewResult builds a response; a nil result is the empty object.
-func NewResult(id, result []byte) []byte {
-	if result == nil {
-		result = []byte("{}")
-	}
-	b := make([]byte, 0, 48+len(id)+len(result))
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(append(b, orNull(id)...), `,"result":`...)
-	return append(append(b, result...), '}')
-}
-
-// NewError builds an error response; a nil id is null, data may be nil.
-func NewError(id []byte, code int, message string, data []byte) []byte {
-	return newErrorObject(id, NewErrorObject(code, message, data))
-}
-
-// NewErrorObject builds the error object of a response; data may be nil.
-func NewErrorObject(code int, message string, data []byte) []byte {
-	b := append([]byte(nil), `{"code":`...)
-	b = strconv.AppendInt(b, int64(code), 10)
-	b = append(append(b, `,"message":`...), Quote(message)...)
-	if data != nil {
-		b = append(append(b, `,"data":`...), data...)
-	}
-	return append(b, '}')
-}
-
-func newErrorObject(id, object []byte) []byte {
-	b := make([]byte, 0, 48+len(id)+len(object))
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(append(b, orNull(id)...), `,"error":`...)
-	return append(append(b, object...), '}')
-}
-
-func orNull(id []byte) []byte {
-	if id == nil {
-		return []byte("null")
-	}
-	return id
-}

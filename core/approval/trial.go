@@ -252,6 +252,7 @@ func (t *trial) step() step {
 			"compared_approved": string(t.before.Approved.Digest()),
 			"compared_anchor":   string(t.before.Anchor.Digest()),
 		}
+	default: // what else moves a record says all by its reason
 	}
 	return s
 }

@@ -92,8 +92,9 @@ func (p phrase) reason(class Reason) (why, remedy string) {
 			"A person can find out why with: holdfast doctor."
 	case UpstreamFailed:
 		return "the server can't be reached", "A person can look at it with: holdfast server show " + p.server + "."
+	default:
+		return "it was refused as " + string(class), "A person can find out why with: holdfast doctor."
 	}
-	return "it was refused as " + string(class), "A person can find out why with: holdfast doctor."
 }
 
 // trust explains the classes of classification; empty for any other.
@@ -119,8 +120,9 @@ func (p phrase) trust(class Reason) (why, remedy string) {
 			"A person can look at the change and approve it with: holdfast tool diff" + p.orReview()
 	case ToolPending:
 		return "nobody approved it yet", "A person can look at it and approve it with: holdfast tool approve" + p.orReview()
+	default:
+		return "", ""
 	}
-	return "", ""
 }
 
 // orReview ends a command with the names, or with the way to find them.

@@ -134,8 +134,11 @@ func TestOutsideTheScopeNothingExists(t *testing.T) {
 	empty := NewCatalogue(approval.Settings{}, nil, nil)
 	for _, scope := range []Scope{
 		{},
-		{Servers: []string{"*"}}, {Tools: []string{"*"}}, {Servers: []string{"third"}, Tools: []string{"*"}},
-		{Servers: []string{"s", "other"}, Tools: []string{"x*"}}, {Servers: []string{"s*"}, Tools: []string{"*"}},
+		{Servers: []string{"*"}},
+		{Tools: []string{"*"}},
+		{Servers: []string{"third"}, Tools: []string{"*"}},
+		{Servers: []string{"s", "other"}, Tools: []string{"x*"}},
+		{Servers: []string{"s*"}, Tools: []string{"*"}},
 	} {
 		for _, name := range []string{"s__t", "other__t", "s__u"} {
 			r := ask(name)

@@ -64,7 +64,7 @@ func Dismiss(s State, r ReviewRequest) (Change, error) {
 		if !before.Waiting() {
 			return step{}, refuse(CodeNothingWaits,
 				"no update waits for "+describe(s.Server.Name, before.Key.Kind, before.Key.Name),
-				"See what waits with: holdfast review.")
+				"See what waits with: holdfast tool list --status review.")
 		}
 		after := before
 		after.Declined = before.Live.Digest()
@@ -117,7 +117,7 @@ func (d *draft) whole() (Change, error) {
 // nobody can have seen what it says.
 func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 	if len(tools) == 0 {
-		return nil, refuse(CodeBadInput, "no tool was named", "Name at least one; see them with: holdfast review.")
+		return nil, refuse(CodeBadInput, "no tool was named", "Name at least one; see them with: holdfast tool list --status review.")
 	}
 	found := make([]Record, 0, len(tools))
 	asked := make(map[named]bool, len(tools))
@@ -133,7 +133,7 @@ func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 			return nil, refuse(CodeBadInput, "the request names "+what+" twice", "Name it once.")
 		case digests && !seen.is(s.Records[i]):
 			return nil, refuse(CodeReviewOutOfDate, "the definition of "+what+" is not the one that was looked at",
-				"Look at it again with: holdfast review.")
+				"Look at it again with: holdfast tool list --status review.")
 		case digests && !s.Records[i].Live.Parsable():
 			return nil, refuse(CodeUnparsable, "nobody can decide on "+what+", because its definition can't be read: "+s.Records[i].Live.Problem(),
 				"It has to be corrected by the server; it can be blocked with: holdfast tool block.")

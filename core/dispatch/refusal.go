@@ -34,7 +34,7 @@ func refuse(e Entry, reasons []Reason, detail string) *Refusal {
 	r := &Refusal{Class: reasons[0], Reasons: reasons, Server: e.Record.Key.Server, Tool: e.Record.Key.Name}
 	say := phrase{server: r.Server, what: thing(e.Record.Key.Kind), tool: e.Own, class: e.Class.String()}
 	if r.Tool == e.Own {
-		say.typed = " " + r.Server + " " + e.Own
+		say.typed = " " + r.Server + "/" + e.Own
 	}
 	why, remedy := say.reason(r.Class)
 	if detail != "" {
@@ -48,7 +48,7 @@ func refuse(e Entry, reasons []Reason, detail string) *Refusal {
 // phrase is what the sentences of a refusal are made of.
 type phrase struct {
 	server, what, tool, class string
-	typed                     string // " server tool" for a command; empty when the name is better not typed
+	typed                     string // " server/tool" for a command; empty when the name is better not typed
 }
 
 func thing(k approval.Kind) string {
@@ -89,11 +89,11 @@ func (p phrase) reason(class Reason) (why, remedy string) {
 		return "it is over a limit of size", "Ask for less in one call; a person can raise the limits in the configuration."
 	case AuditUnavailable:
 		return "the call could not be written down first, and what is not written down does not run",
-			"A person can find out why with: holdfast doctor."
+			"A person can find out why with: holdfast status."
 	case UpstreamFailed:
 		return "the server can't be reached", "A person can look at it with: holdfast server show " + p.server + "."
 	default:
-		return "it was refused as " + string(class), "A person can find out why with: holdfast doctor."
+		return "it was refused as " + string(class), "A person can find out why with: holdfast status."
 	}
 }
 
@@ -128,7 +128,7 @@ func (p phrase) trust(class Reason) (why, remedy string) {
 // orReview ends a command with the names, or with the way to find them.
 func (p phrase) orReview() string {
 	if p.typed == "" {
-		return " (its name is shown by: holdfast review)."
+		return " (its name is shown by: holdfast tool list --status review)."
 	}
 	return p.typed + "."
 }
@@ -172,6 +172,6 @@ func stale(g Granted) *Refusal {
 	return &Refusal{
 		Class: ToolChanged, Reasons: []Reason{ToolChanged}, Server: g.Server, Tool: g.Tool,
 		Text:   "Refused: nothing was sent, because the tool's definition changed while the call was on its way.",
-		Remedy: "List the tools and call again; if the change is held, a person can look at it with: holdfast review.",
+		Remedy: "List the tools and call again; if the change is held, a person can look at it with: holdfast tool list --status review.",
 	}
 }

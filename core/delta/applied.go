@@ -248,13 +248,10 @@ func join(all []string) string { return visible(strings.Join(all, ", ")) }
 
 // String names the types.
 func (k kinds) String() string {
-	switch k {
-	case 0:
-		return "none"
-	case kindAny:
+	if k == kindAny {
 		return "any"
 	}
-	all := []string{}
+	var all []string
 	for _, one := range [...]struct {
 		kinds kinds
 		name  string

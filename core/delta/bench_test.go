@@ -84,7 +84,7 @@ func BenchmarkRealChanges(b *testing.B) {
 		b.SetBytes(int64(size))
 		for b.Loop() {
 			for _, c := range changes {
-				Compare(c.approved, c.live)
+				Review(c.approved, c.live)
 			}
 		}
 	})

@@ -59,7 +59,7 @@ func schemaFacts(approved contract.Value, recorded bool, live contract.Contract)
 	case len(a.problems)+len(l.problems) > 0:
 		return append(malformed("the approved schema", a, recorded && a != l), malformed("the new schema", l, true)...)
 	case !recorded:
-		return []fact{{signal: Signal{Rule: SchemaShape, Reason: ApprovedUnknown, Path: "#"}, is: value(schema, true)}}
+		return []fact{{signal: Signal{Rule: SchemaShape, Reason: ApprovedUnknown, Path: "#"}, keyword: "inputSchema", is: value(schema, true)}}
 	case a == l:
 		return nil // the same value, and nothing wrong with it
 	}

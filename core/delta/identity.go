@@ -45,16 +45,16 @@ func (g *identities) classify(p *place) {
 	p.stacked = true
 	g.stack = append(g.stack, p)
 	ring := false
-	for q := range g.held(p) {
+	g.held(p, func(q *place) {
 		if q == nil {
-			continue
+			return
 		}
 		g.classify(q)
 		if q.stacked {
 			p.low = min(p.low, q.low)
 		}
 		ring = ring || q == p
-	}
+	})
 	if p.low != p.number {
 		return
 	}
@@ -74,35 +74,27 @@ func (g *identities) classify(p *place) {
 	g.stack = g.stack[:first]
 }
 
-// held gives everything that decides what a place means, in a fixed order; nil for
-// a reading of a reference that leads nowhere.
-func (g *identities) held(p *place) func(func(*place) bool) {
-	return func(yield func(*place) bool) {
-		parts, targets := p.parts, []*place(nil)
-		if p.mixed {
-			parts, targets = p.own.parts, p.targets
-			if !yield(p.own) {
-				return
-			}
+// held calls f for everything that decides what a place means, in a fixed order,
+// with nil for a reading of a reference that leads nowhere.
+func (g *identities) held(p *place, f func(*place)) {
+	parts := p.parts
+	if p.mixed {
+		parts = p.own.parts
+		f(p.own)
+	}
+	for i := range parts {
+		if g.counts(&parts[i]) {
+			f(parts[i].to.follow())
 		}
-		for i := range parts {
-			if g.counts(&parts[i]) && !yield(parts[i].to.follow()) {
-				return
-			}
+	}
+	for _, t := range p.targets {
+		f(t.follow())
+	}
+	for _, t := range p.beside {
+		if t != nil {
+			t = t.follow()
 		}
-		for _, t := range targets {
-			if !yield(t.follow()) {
-				return
-			}
-		}
-		for _, t := range p.beside {
-			if t != nil {
-				t = t.follow()
-			}
-			if !yield(t) {
-				return
-			}
-		}
+		f(t)
 	}
 }
 
@@ -123,9 +115,7 @@ func (g *identities) counts(q *part) bool {
 
 // classOf gives the class of a place of which everything that it holds has one.
 func (g *identities) classOf(p *place) int32 {
-	for q := range g.held(p) {
-		p.cyclic = p.cyclic || q != nil && q.cyclic
-	}
+	g.held(p, func(q *place) { p.cyclic = p.cyclic || q != nil && q.cyclic })
 	g.buf = g.exactly(g.buf[:0], p)
 	class, ok := g.known[string(g.buf)]
 	if !ok {
@@ -200,7 +190,7 @@ func (g *identities) ring(component []*place) {
 // it holds.
 func (g *identities) nextRound(p *place) int32 {
 	g.buf = appendCount(g.says(g.buf[:0], p), int(p.round))
-	for q := range g.held(p) {
+	g.held(p, func(q *place) {
 		switch {
 		case q == nil:
 			g.buf = append(g.buf, 0)
@@ -209,7 +199,7 @@ func (g *identities) nextRound(p *place) int32 {
 		default:
 			g.buf = appendCount(append(g.buf, 2), int(q.round))
 		}
-	}
+	})
 	n, ok := g.numbers[string(g.buf)]
 	if !ok {
 		n = int32(len(g.numbers) + 1)
@@ -221,13 +211,13 @@ func (g *identities) nextRound(p *place) int32 {
 // exactly appends what a place says and the classes of what it holds.
 func (g *identities) exactly(b []byte, p *place) []byte {
 	b = g.says(b, p)
-	for q := range g.held(p) {
+	g.held(p, func(q *place) {
 		class := int32(0)
 		if q != nil {
 			class = q.class
 		}
 		b = appendCount(b, int(class))
-	}
+	})
 	return b
 }
 

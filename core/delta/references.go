@@ -125,7 +125,7 @@ func (d *document) settle(p *place) {
 		p.state = settled
 		return
 	}
-	if p.asserts() {
+	if p.asserts() || len(p.leads) > 1 {
 		d.uses |= from2019
 		p.mixed = true
 		p.own = d.newPlace()

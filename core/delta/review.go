@@ -72,6 +72,9 @@ type changes struct {
 // held adds the line of a fact that is held.
 func (c *changes) held(f fact) {
 	line := Line{Path: f.path(), Sentence: f.sentence(), Was: f.was.String(), Is: f.is.String(), Signals: []Signal{f.signal}}
+	if f.signal.Reason == Unparsable {
+		line.Is = "" // the sentence says it
+	}
 	if n := len(c.lines); n > 0 && sameLine(c.lines[n-1], line) {
 		return
 	}
@@ -115,9 +118,7 @@ func (f fact) path() string {
 		return "inputSchema/" + s.Path
 	case OutputSchema:
 		return "outputSchema"
-	case Field:
+	default: // Field
 		return fieldPath(s.Reason)
-	default:
-		return ""
 	}
 }

@@ -94,7 +94,61 @@ inputSchema/properties/old: The property "old" is gone. [{"type": "string"} -> ]
 inputSchema/properties/to/examples: The text examples is new. [ -> ["a"]]
 title: The text title is new. [ -> "S\u{202E}end"] +S\u{202E}end
 `, "\n")
-	if got := reviewText(checkReview(t, Gate{}, approved, live)); got != want {
+	checkReview(t, Gate{}, approved, live)
+	if got := reviewText(Review(approved, live)); got != want {
 		t.Errorf("the review reads\n%s\nnot\n%s", got, want)
+	}
+}
+
+func TestReviewOfWhatCantBeJudged(t *testing.T) {
+	good := `{"name":"t","inputSchema":{"properties":{"a":{"type":"string"}}}}`
+	for _, test := range []struct{ approved, live, want string }{
+		{good, `{"name":"t"`, ": The change can't be judged: the new definition can't be read: it ends too early, at byte 11. GATE-SCHEMA-SHAPE:unparsable:#\n"},
+		{`[]`, good, ": The change can't be judged: the approved definition can't be read: it is a JSON value, but no object: array. GATE-SCHEMA-SHAPE:unparsable:#\n"},
+		{good, `{"name":"t","inputSchema":{"properties":{"a":{"type":"text"}}}}`, "inputSchema/properties/a: The change can't be judged: the new schema: type has to be the name of a type or a list of such. GATE-SCHEMA-SHAPE:unparsable:properties/a\ninputSchema/properties/a/type: type changed. [\"string\" -> \"text\"]\n"},
+		{``, good, "inputSchema: No approved input schema is recorded, so there is nothing to compare the new one with. [ -> {\"properties\": {\"a\": {\"type\": \"string\"}}}] GATE-SCHEMA-SHAPE:approved-unknown:#\n"},
+	} {
+		approved := contract.Contract{}
+		if test.approved != "" {
+			approved = contract.Parse([]byte(test.approved))
+		}
+		if got := reviewText(Review(approved, contract.Parse([]byte(test.live)))); got != test.want {
+			t.Errorf("the review reads\n%s\nnot\n%s", got, test.want)
+		}
+	}
+}
+
+func TestReviewOfManyQuietChanges(t *testing.T) {
+	approved, live := largeTool(1500, "one"), largeTool(1500, "two")
+	lines := checkReview(t, Gate{}, approved, live)
+	if n := len(lines); n != maxQuiet+1 || lines[n-1].Sentence != "And 500 more changes, which are not held." {
+		t.Errorf("%d lines, the last is %+v", n, lines[n-1])
+	}
+}
+
+func TestTextsAreComparedWordByWord(t *testing.T) {
+	long := strings.Repeat("one two three. ", 2000)
+	for _, test := range []struct {
+		was, is string
+		want    []Run
+	}{
+		{"", "a", []Run{{Added, "a"}}},
+		{"a", "", []Run{{Removed, "a"}}},
+		{"a b", "a b", []Run{{Kept, "a b"}}},
+		{"a b c", "a x c", []Run{{Kept, "a "}, {Removed, "b"}, {Added, "x"}, {Kept, " c"}}},
+		{"a b c d", "b c x d", []Run{{Removed, "a "}, {Kept, "b c"}, {Added, " x"}, {Kept, " d"}}},
+		{"x\u200b", "x\u200b!", []Run{{Kept, `x\u{200B}`}, {Added, "!"}}},
+		{"a\tb\\", "a\nb\\", []Run{{Kept, "a"}, {Removed, `\t`}, {Added, `\n`}, {Kept, `b\\`}}},
+	} {
+		if got := wordRuns(test.was, test.is); !slices.Equal(got, test.want) {
+			t.Errorf("%q to %q: %q", test.was, test.is, got)
+		}
+	}
+	got := wordRuns(long+"x", long+"y")
+	if len(got) != 3 || len(got[0].Text) > keptShown+10 || got[1].Text != "x" {
+		t.Errorf("long texts: %.300q", got)
+	}
+	if got := wordRuns("a "+long, strings.ToUpper(long)); len(got) > 4 || len(got[0].Text) < len(long)/2 {
+		t.Errorf("%d runs of two texts that have nothing in common", len(got))
 	}
 }

@@ -22,12 +22,10 @@ func (f fact) sentence() string {
 			OutputRemoved: "The tool does not declare any more what its results look like.",
 			OutputChanged: "The declared form of the results changed.",
 		}[s.Reason]
-	case Field:
-		return fmt.Sprintf("The field %s changed.", s.Reason)
 	case SchemaShape:
 		return f.schemaSentence()
-	default:
-		return "The two definitions could not be compared."
+	default: // Field
+		return fmt.Sprintf("The field %s changed.", s.Reason)
 	}
 }
 

@@ -45,6 +45,9 @@ func fake(how string) {
 	f := &fakeServer{how: how, out: os.Stdout}
 	note("started " + strconv.Itoa(os.Getpid()))
 	switch how {
+	case "parent":
+		runParent()
+		return
 	case "sdk":
 		runSDK()
 		return

@@ -117,6 +117,8 @@ func TestCheckPure(t *testing.T) {
 		{"an init", law("func init() {}"), []string{"has an init function"}},
 		{"a method called init", law("type t struct{}\nfunc (t) init() {}"), nil},
 		{"a variable without a value", law("var n int"), []string{"variable n has no value"}},
+		{"a variable that is embedded", law("import _ \"embed\"\n//go:embed words.txt\nvar words string"), nil},
+		{"a variable that is embedded, and set", law("import _ \"embed\"\n//go:embed words.txt\nvar words string\nfunc f() { words = \"\" }"), []string{"variable words"}},
 		{"a variable that is set", law("var n = 1\nfunc f() { n = 2 }"), []string{"changes the package's variable n"}},
 		{"a variable that is counted up", law("var n = 1\nfunc f() { n++ }"), []string{"changes the package's variable n"}},
 		{"a table that is written", law("var m = map[string]int{}\nfunc f() { m[\"a\"] = 1 }"), []string{"variable m"}},
@@ -138,7 +140,8 @@ func TestCheckSizes(t *testing.T) {
 		{"a function at the tolerance", map[string]string{"a/a.go": long(66)}, nil},
 		{"past it", map[string]string{"a/a.go": long(67)}, []string{"f has 67 lines"}},
 		{"a test's function", map[string]string{"a/a_test.go": long(67)}, nil},
-		{"the law", map[string]string{"core/a/a.go": "var s = `" + strings.Repeat("x\n", coreNow) + "`"}, []string{"core/a/a.go", "core: 8602 lines"}},
+		{"a room of the law", map[string]string{"core/a/a.go": "var s = `" + strings.Repeat("x\n", lawLines) + "`"}, []string{"core/a/a.go", "core/a: 1002 lines"}},
+		{"a large one", map[string]string{"core/delta/a.go": "var s = `" + strings.Repeat("x\n", lawLines) + "`"}, []string{"core/delta/a.go"}},
 	})
 }
 

@@ -86,21 +86,18 @@ func (w *walk) declaredBeside(q part) bool {
 // sameSpot gives a place and its branches, which look at the same value: those of
 // allOf always, those of choices and conditions perhaps.
 func (w *walk) sameSpot(p *place, perhaps bool) []*place {
+	keys := []keyword{kwAllOf}
+	if perhaps {
+		keys = append(keys, kwAnyOf, kwOneOf, kwThen, kwElse, kwDependentSchemas)
+	}
 	all, seen := []*place{p}, map[*place]bool{p: true}
-	for i := 0; i < len(all) && !w.take(1+len(all[i].parts)); i++ {
-		for _, q := range all[i].parts {
-			switch q.key {
-			case kwAnyOf, kwOneOf, kwThen, kwElse, kwDependentSchemas:
-				if !perhaps {
-					continue
+	for i := 0; i < len(all) && !w.take(1); i++ {
+		for _, k := range keys {
+			for _, q := range all[i].list(k) {
+				if to := q.to.follow(); !seen[to] {
+					seen[to] = true
+					all = append(all, to)
 				}
-			case kwAllOf:
-			default:
-				continue
-			}
-			if to := q.to.follow(); !seen[to] {
-				seen[to] = true
-				all = append(all, to)
 			}
 		}
 	}

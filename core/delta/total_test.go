@@ -132,6 +132,7 @@ func TestTangledInputIsHeld(t *testing.T) {
 		"many requirements":   {`{"properties":{"x":{},"y":{}}}`, `{"properties":{"x":{"$ref":"#/$defs/m"},"y":{"$ref":"#/$defs/m"}},"$defs":{"m":{"required":[` + numbered(110_000) + `]}}}`, "*"},
 		"holds itself pinned": {`{"type":"integer","allOf":[{"$ref":"#"}]}`, `{"type":"integer","allOf":[{"$ref":"#"}],"enum":[1,2]}`, "enum-introduced:#"},
 		"long digits":         {`{"multipleOf":1` + strings.Repeat("7", 3000) + `}`, `{"multipleOf":3` + strings.Repeat("7", 3000) + `}`, "bound:#"},
+		"many gone":           {`{"properties":{` + properties(9_000) + `}}`, `{"properties":{` + properties(8_000) + `}}`, ""},
 		"deep items":          {deep(120, `{"maxLength":3}`), deep(120, `{"maxLength":4}`), "*"},
 		"huge bounds":         {`{"maximum":1e99999999999999999999}`, `{"maximum":1e99999999999999999998}`, ""},
 		"huge bounds, looser": {`{"maximum":1e99999999999999999998}`, `{"maximum":1e99999999999999999999}`, "bound:#"},

@@ -40,7 +40,7 @@ func Admit(c *Catalogue, r Request) (Permit, *Refusal) {
 		return Permit{}, refuse(e, failed, "")
 	}
 	key := e.Record.Key
-	return Permit{&permit{granted: Granted{
+	return Permit{&permit{recall: e.recall, granted: Granted{
 		CallID:      r.CallID,
 		Caller:      r.Caller,
 		Server:      key.Server,

@@ -276,6 +276,43 @@ func TestPermitTable(t *testing.T) {
 	}
 }
 
+// TestRecall: what is quarantined or disabled has no call in flight afterwards, and
+// none that was admitted before is sent either.
+func TestRecall(t *testing.T) {
+	r := approvedTool("s", "t")
+	srv := running("s")
+	first := one(srv, r)
+	admit := func(c *Catalogue) Permit {
+		t.Helper()
+		p, refusal := Admit(c, ask("s__t"))
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		return p
+	}
+	spend := func(p Permit) *Refusal {
+		_, refusal := p.Spend("s", "s-1", func(approval.Kind, string) contract.Digest { return r.Live.Digest() })
+		return refusal
+	}
+	early := admit(first)
+	second := first.With("s", srv, []approval.Record{r}) // a pass between the two changes nothing about permits
+	if refusal := spend(admit(first)); refusal != nil {
+		t.Fatalf("a permit of the catalogue before a pass is void: %v", refusal)
+	}
+	late := admit(second)
+	second.Recall("s")
+	second.Recall("of no server")
+	third := second.With("s", srv, []approval.Record{r}) // released again at once
+	for name, p := range map[string]Permit{"before a pass": early, "after it": late, "of the old catalogue": admit(second)} {
+		if refusal := spend(p); refusal == nil || refusal.Class != PermitInvalid {
+			t.Errorf("a recalled permit (%s) was spent: %v", name, refusal)
+		}
+	}
+	if refusal := spend(admit(third)); refusal != nil {
+		t.Errorf("a permit given after the recall is void: %v", refusal)
+	}
+}
+
 func TestPermitIsSpentOnceByMany(t *testing.T) {
 	p, live := admitted(t)
 	var spent atomic.Int64

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/contract"
@@ -28,6 +29,7 @@ type shelf struct {
 	byKey   map[named]int
 	direct  map[named]int
 	own     map[named]int
+	recall  *atomic.Bool // set: permits given from here are void. Shared with the shelves that this one replaced
 }
 
 type named struct {
@@ -45,7 +47,8 @@ type Entry struct {
 	Direct  string   // the name in the direct and search faces: server__tool, or its alias
 	Own     string   // the name in the server's own face: the tool's name, or its alias
 
-	name span // of the name's value in the approved bytes
+	name   span         // of the name's value in the approved bytes
+	recall *atomic.Bool // of the shelf
 }
 
 // NewCatalogue builds the snapshot. It keeps no reference to its arguments' maps.
@@ -98,6 +101,16 @@ func (c *Catalogue) WithSettings(s approval.Settings) *Catalogue {
 	return next
 }
 
+// Recall voids every permit that was given for the server and not spent yet. It is
+// called before the catalogue that replaces this one is made, whenever calls in
+// flight are cancelled: a call that was admitted and not yet sent is then neither
+// in flight nor sent later. It is the one thing about a Catalogue that changes.
+func (c *Catalogue) Recall(server string) {
+	if s, _ := c.shelf(server); s != nil {
+		s.recall.Store(true)
+	}
+}
+
 // stock puts a server's records on a shelf. old is the shelf that this one
 // replaces: what was found out about the same bytes is taken over.
 func (c *Catalogue) stock(srv approval.Server, records []approval.Record, old *shelf) *shelf {
@@ -107,6 +120,10 @@ func (c *Catalogue) stock(srv approval.Server, records []approval.Record, old *s
 		byKey:   make(map[named]int, len(records)),
 		direct:  make(map[named]int, len(records)),
 		own:     make(map[named]int, len(records)),
+		recall:  new(atomic.Bool),
+	}
+	if old != nil && !old.recall.Load() {
+		s.recall = old.recall
 	}
 	for _, r := range records {
 		key := named{r.Key.Kind, r.Key.Name}
@@ -117,6 +134,7 @@ func (c *Catalogue) stock(srv approval.Server, records []approval.Record, old *s
 			continue
 		}
 		e := c.entry(s.server, r, old)
+		e.recall = s.recall
 		i := len(s.entries)
 		s.entries = append(s.entries, e)
 		s.byKey[key] = i

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -222,7 +223,7 @@ func TestTwoThingsUnderOneNameAreNeither(t *testing.T) {
 	if _, ok := s.at(taken, named{approval.Tool, "x"}); ok {
 		t.Error("a name of three things means one of them")
 	}
-	old := &shelf{entries: []Entry{{Direct: "one", Own: "one"}}, byKey: map[named]int{{approval.Tool, "a"}: 0, {approval.Tool, "b"}: 0}}
+	old := &shelf{entries: []Entry{{Direct: "one", Own: "one"}}, byKey: map[named]int{{approval.Tool, "a"}: 0, {approval.Tool, "b"}: 0}, recall: new(atomic.Bool)}
 	next := (&Catalogue{}).stock(running("s"), []approval.Record{approvedTool("s", "a"), approvedTool("s", "b")}, old)
 	for _, e := range next.entries {
 		if e.Reason != ToolUnknown || len(next.ready) != 0 {

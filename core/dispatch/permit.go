@@ -13,6 +13,7 @@ type Permit struct{ p *permit }
 
 type permit struct {
 	granted Granted
+	recall  *atomic.Bool // of the server, when the permit was given
 	spent   atomic.Bool
 }
 
@@ -40,8 +41,10 @@ func (p Permit) Granted() (g Granted, ok bool) {
 
 // Spend uses the permit up for a server of this incarnation that now holds the
 // live contract held(tool). It fails, and nothing may run, when the permit is zero,
-// was used, is of another server or incarnation (foreign), or when the held digest
-// is not the one that was judged (stale: tool_changed). A failed Spend uses it up.
+// was used, is of another server or incarnation (foreign), was recalled, or when the
+// held digest is not the one that was judged (stale: tool_changed). A failed Spend
+// uses it up. Whoever can cancel calls in flight registers the call before it spends
+// the permit: then a call is recalled, or cancelled, or came before.
 func (p Permit) Spend(server, incarnation string, held func(approval.Kind, string) contract.Digest) (Granted, *Refusal) {
 	if p.p == nil {
 		return Granted{}, badPermit(Granted{}, "there is no permit for it")
@@ -52,6 +55,9 @@ func (p Permit) Spend(server, incarnation string, held func(approval.Kind, strin
 	}
 	if g.Server != server || g.Incarnation != incarnation {
 		return Granted{}, badPermit(g, "what is run for the server was changed after the call was admitted")
+	}
+	if p.p.recall.Load() {
+		return Granted{}, badPermit(g, "the server was quarantined, disabled or changed after the call was admitted")
 	}
 	if held == nil || g.Live == "" || held(g.Kind, g.Tool) != g.Live {
 		return Granted{}, stale(g)

@@ -117,7 +117,7 @@ func (p phrase) trust(class Reason) (why, remedy string) {
 		return "a person blocked it", "A person can unblock it with: holdfast tool unblock" + p.orReview()
 	case ToolChanged:
 		return "its definition is not the one that was approved, and the change is held for a person",
-			"A person can look at the change and approve it with: holdfast tool diff" + p.orReview()
+			"A person can look at the change and approve it with: holdfast tool show" + p.orReview()
 	case ToolPending:
 		return "nobody approved it yet", "A person can look at it and approve it with: holdfast tool approve" + p.orReview()
 	default:

@@ -120,6 +120,9 @@ func (i *Intake) putInForce(server string, srv approval.Server, records []approv
 		delete(i.listed, server)
 	}
 	committed := !change.Empty() || change.Effects.CancelCalls
+	if change.Effects.CancelCalls {
+		i.Catalogue().Recall(server) // what was admitted and is not in flight yet
+	}
 	if committed || reordered {
 		inOrder(records, i.listed[server])
 		i.catalogue.Store(i.Catalogue().With(server, srv, records))

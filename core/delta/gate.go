@@ -84,11 +84,16 @@ func malformed(which string, d *document, wanted bool) []fact {
 
 // compareDocuments walks two schemas that are well-formed.
 func compareDocuments(a, l *document) []fact {
+	return walkDocuments(a, l, map[frameKey]int{})
+}
+
+// walkDocuments is compareDocuments with what it remembers of pairs that gave nothing.
+func walkDocuments(a, l *document, silent map[frameKey]int) []fact {
 	s := &steps{}
 	g := newIdentities(s, a.open || l.open)
 	g.classify(a.root.follow())
 	g.classify(l.root.follow())
-	w := &walk{steps: s, inside: map[frameKey]int{}, silent: map[frameKey]int{}, empty: g.empty}
+	w := &walk{steps: s, inside: map[frameKey]int{}, silent: silent, empty: g.empty}
 	root := &trail{index: -1}
 	if switched(a, l) {
 		w.hold(Keyword, root, kwSchema, text(visible(a.dialect)), text(visible(l.dialect)))

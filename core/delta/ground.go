@@ -65,7 +65,7 @@ func (w *walk) newReferences(l *place, t *trail) {
 	case len(l.extern) > 0:
 		w.hold(Ref, t, kwRef, shown{}, text(join(l.extern)))
 	case len(l.beside) > 0:
-		w.hold(Ref, t, kwRef, shown{}, text("readers that ignore the $id around it look elsewhere"))
+		w.hold(Ref, t, kwRef, shown{}, text("the reference can be read in more than one way"))
 	case l.mixed:
 		w.hold(Ref, t, kwRef, shown{}, text("readers of older drafts ignore what stands beside $ref"))
 	}

@@ -21,12 +21,13 @@ type identities struct {
 	stack   []*place
 	known   map[string]int32
 	rings   map[string]map[int32]int32 // classes by the number of the last round
+	onRings map[string][]*place        // one place of every class on a ring, by what it says
 	numbers map[string]int32           // of rounds
 	buf     []byte
 }
 
 func newIdentities(s *steps, open bool) *identities {
-	g := &identities{steps: s, open: open, known: map[string]int32{}, rings: map[string]map[int32]int32{}, numbers: map[string]int32{}}
+	g := &identities{steps: s, open: open, known: map[string]int32{}, rings: map[string]map[int32]int32{}, onRings: map[string][]*place{}, numbers: map[string]int32{}}
 	g.empty = &place{value: literal("{}"), kinds: kindAny, index: -1}
 	g.classify(g.empty)
 	return g
@@ -166,17 +167,19 @@ func (g *identities) ring(component []*place) {
 	for _, n := range slices.Compact(numbers) {
 		g.buf = appendCount(g.buf, int(n))
 	}
-	classes, ok := g.rings[string(g.buf)]
-	if !ok {
-		classes = map[int32]int32{}
-		g.rings[string(g.buf)] = classes
+	key := string(g.buf)
+	if g.rings[key] == nil {
+		g.rings[key] = map[int32]int32{}
+		g.unrolled(component, g.rings[key])
 	}
 	for _, p := range component {
-		if classes[p.round] == 0 {
+		if g.rings[key][p.round] == 0 {
 			g.last++
-			classes[p.round] = g.last
+			g.rings[key][p.round] = g.last
+			words := string(g.says(nil, p))
+			g.onRings[words] = append(g.onRings[words], p)
 		}
-		p.class = classes[p.round]
+		p.class = g.rings[key][p.round]
 	}
 	for _, p := range component { // so that a copy in front of the ring is known
 		g.buf = g.exactly(g.buf[:0], p)
@@ -184,6 +187,59 @@ func (g *identities) ring(component []*place) {
 			g.known[string(g.buf)] = p.class
 		}
 	}
+}
+
+// unrolled finds the classes of a ring that is a copy, only partly closed, of one
+// that it leads to.
+func (g *identities) unrolled(component []*place, classes map[int32]int32) {
+	leads := false
+	for _, p := range component {
+		g.held(p, func(q *place) { leads = leads || q != nil && q.cyclic && q.class != 0 })
+	}
+	p := component[0]
+	if !leads {
+		return
+	}
+	for _, q := range g.onRings[string(g.says(nil, p))] {
+		supposed := map[[2]*place]bool{}
+		if g.same(p, q, supposed) {
+			for pair := range supposed {
+				if pair[0].class == 0 && pair[1].class != 0 {
+					classes[pair[0].round] = pair[1].class
+				}
+			}
+			return
+		}
+	}
+}
+
+// same reports whether a place means the same as one that has a class, supposing
+// that the pairs do which are being compared already.
+func (g *identities) same(p, q *place, supposed map[[2]*place]bool) bool {
+	if p.class != 0 {
+		return p.class == q.class
+	}
+	pair := [2]*place{p, q}
+	if supposed[pair] {
+		return true
+	}
+	supposed[pair] = true
+	if g.steps.take(1+len(p.parts)) || string(g.says(nil, p)) != string(g.says(nil, q)) {
+		return false
+	}
+	var left, right []*place
+	g.held(p, func(x *place) { left = append(left, x) })
+	g.held(q, func(x *place) { right = append(right, x) })
+	for i := range left {
+		if left[i] == nil || right[i] == nil {
+			if left[i] != right[i] {
+				return false
+			}
+		} else if !g.same(left[i], right[i], supposed) {
+			return false
+		}
+	}
+	return true
 }
 
 // nextRound numbers a place by what it says, its number, and what is known of what

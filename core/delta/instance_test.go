@@ -2,6 +2,7 @@ package delta
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -232,24 +233,63 @@ func keysOf(v any, into map[string]bool) {
 	}
 }
 
-// declared counts how often each name is declared in a schema.
-func declared(n node) map[string]int {
-	names := map[string]int{}
-	for _, s := range schemasIn(n) {
-		if m, ok := s["properties"].(node); ok {
-			for name := range m {
-				names[name]++
+// reached walks everything that a schema uses, through its local references, and
+// calls f with each place and its path. It stops where a reference leads back.
+func reached(root node, f func(path string, n node)) {
+	g := &generator{root: root}
+	var walk func(path string, n node, through []string)
+	walk = func(path string, n node, through []string) {
+		f(path, n)
+		sub := func(step string, v any) {
+			if m, ok := v.(node); ok {
+				walk(path+"/"+step, m, through)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(n)) {
+			switch v := n[key].(type) {
+			case node:
+				switch key {
+				case "properties", "patternProperties", "dependentSchemas":
+					for _, name := range slices.Sorted(maps.Keys(v)) {
+						sub(key+"/"+name, v[name])
+					}
+				case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems":
+					sub(key, v)
+				}
+			case []any:
+				if key == "allOf" || key == "anyOf" || key == "oneOf" || key == "prefixItems" || key == "items" {
+					for i, item := range v {
+						sub(fmt.Sprint(key, "/", i), item)
+					}
+				}
+			case string:
+				if target, ok := g.target(v).(node); ok && (key == "$ref" || key == "$dynamicRef") && !slices.Contains(through, v) {
+					walk(path, target, append(slices.Clone(through), v))
+				}
 			}
 		}
 	}
+	walk("", root, nil)
+}
+
+// declared gives, for each name that is declared, the places where it is.
+func declared(root node) map[string]string {
+	names := map[string]string{}
+	reached(root, func(path string, n node) {
+		if m, ok := n["properties"].(node); ok {
+			for name := range m {
+				names[name] += " " + path
+			}
+		}
+	})
 	return names
 }
 
 // steering gives what would be sent without the model thinking: every default, and
 // every value of an enum or const.
-func steering(n node) map[string]bool {
+func steering(root node) map[string]bool {
 	values := map[string]bool{}
-	for _, s := range schemasIn(n) {
+	reached(root, func(_ string, s node) {
 		if v, ok := s["default"]; ok {
 			values["default "+canonical(v)] = true
 		}
@@ -267,7 +307,7 @@ func steering(n node) map[string]bool {
 				values["const "+canonical(v)] = true
 			}
 		}
-	}
+	})
 	return values
 }
 

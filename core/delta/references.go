@@ -209,6 +209,9 @@ func (d *document) follow(p *place, l lead) *place {
 	}
 	if to == nil {
 		p.extern = append(p.extern, key)
+		if _, name := resolve(p.base, l.to); l.key == kwDynamicRef {
+			p.beside = append(p.beside, d.dynamic[unescape(name)]...) // it may be any of these
+		}
 	}
 	return to
 }
@@ -233,14 +236,21 @@ func (d *document) lookUp(base string, l lead) (*place, string) {
 	case strings.HasPrefix(fragment, "/"):
 		return d.pointer(scope, fragment), key
 	case l.key == kwDynamicRef:
-		if all := d.dynamic[fragment]; len(all) > 0 {
-			if len(all) > 1 { // which one depends on who asks
-				return nil, key
-			}
-			return all[0], key
-		}
+		return d.dynamicAnchor(d.anchors[uri+"#"+fragment], fragment), key
 	}
 	return d.anchors[uri+"#"+fragment], key
+}
+
+// dynamicAnchor gives the one place that a $dynamicRef can lead to, whoever asks;
+// there is a place that a plain $ref would lead to, or nil.
+func (d *document) dynamicAnchor(there *place, name string) *place {
+	switch all := d.dynamic[name]; {
+	case len(all) == 0, there != nil && !slices.Contains(all, there):
+		return there
+	case len(all) == 1:
+		return all[0]
+	}
+	return nil
 }
 
 // pointer walks a JSON Pointer from a place. What stands under a keyword that

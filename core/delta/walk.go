@@ -152,7 +152,9 @@ func (w *walk) leave() {
 		w.ended[top.serial].state = loud
 	} else {
 		w.ended[top.serial] = ending{quiet, top.relies}
-		w.silent[top.key] = top.serial
+		if w.silent != nil { // nil remembers nothing: tests compare with that
+			w.silent[top.key] = top.serial
+		}
 	}
 	if n > 0 {
 		w.rely(top.relies...)
@@ -218,7 +220,7 @@ func (w *walk) references(a, l *place, t *trail) {
 	case !slices.Equal(a.extern, l.extern):
 		w.hold(Ref, t, kwRef, text(join(a.extern)), text(join(l.extern)))
 	case !besideEqual(a, l):
-		w.hold(Ref, t, kwRef, shown{}, text("readers that ignore the $id around it look elsewhere"))
+		w.hold(Ref, t, kwRef, shown{}, text("the reference can be read in more than one way"))
 	case l.mixed && !(a.mixed && a.own.class == l.own.class && slices.EqualFunc(a.targets, l.targets, sameClass)):
 		w.hold(Ref, t, kwRef, shown{}, text("readers of older drafts ignore what stands beside $ref"))
 	}

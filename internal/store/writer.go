@@ -49,8 +49,8 @@ type writer struct {
 	mu       sync.Mutex // guards what follows
 	space    *sync.Cond // an enqueued entry was taken
 	queue    []*request
-	waiting  int       // requests in queue with somebody waiting
-	flushAt  time.Time // when the rest of the queue is due; zero when it is empty
+	waiting  int                  // requests in queue with somebody waiting
+	flushAt  time.Time            // when the rest of the queue is due; zero when it is empty
 	touched  map[string]time.Time // uses of tokens that are to be stored
 	touchAt  time.Time
 	tokens   tokenTable

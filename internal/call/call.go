@@ -121,7 +121,7 @@ func (j *journey) admit(ctx context.Context) *dispatch.Refusal {
 	}
 	if err := j.desk.o.Tools.Fresh(ctx, j.granted.Server); err != nil {
 		j.desk.o.Log.Info("call refused: the server's tools could not be listed again",
-			"call", j.r.ID, "server", j.granted.Server, "error", err)
+			"call", j.r.ID, "server", j.granted.Server, "error", logged(err))
 		// What the server or its program said about it stays in the log: it is no
 		// text that anybody approved.
 		return dispatch.Refuse(j.entry, dispatch.Unverified, "")
@@ -200,7 +200,7 @@ func (j *journey) unaudited(err error) *dispatch.Refusal {
 	now := d.o.Now().UnixNano()
 	if last := d.unaudited.Load(); (last == 0 || now-last >= int64(unauditedEvery)) && d.unaudited.CompareAndSwap(last, now) {
 		d.o.Log.Error("calls are refused: the audit can't be written",
-			"call", j.r.ID, "server", j.granted.Server, "tool", j.granted.Tool, "error", err)
+			"call", j.r.ID, "server", j.granted.Server, "tool", j.granted.Tool, "error", logged(err))
 	}
 	return dispatch.Refuse(j.entry, dispatch.AuditUnavailable, "")
 }

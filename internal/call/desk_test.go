@@ -569,6 +569,24 @@ func TestLongName(t *testing.T) {
 	}
 }
 
+// What a server or its program said may be long: the log has its beginning.
+func TestLongErrorsInTheLog(t *testing.T) {
+	long := strings.Repeat("ü", 1<<20)
+	w, d := newWorld()
+	w.fresh = func() error { return errors.New(long) }
+	_, _, _ = d.Do(t.Context(), request("read", `{}`))
+	w.fresh, w.unsent = nil, fault.New(fault.Unavailable, long, "")
+	_, _, _ = d.Do(t.Context(), request("read", `{}`))
+	w.unsent, w.sick = nil, errors.New(long)
+	_, _, _ = d.Do(t.Context(), request("read", `{}`))
+	if n := w.log.Len(); n < 3*maxLogged || n > 4*maxLogged {
+		t.Errorf("the log has %d bytes", n)
+	}
+	if strings.Contains(w.kept(t), strings.Repeat("ü", maxLogged)) {
+		t.Error("more than the beginning was kept")
+	}
+}
+
 func TestManyCallsAtOnce(t *testing.T) {
 	w, d := newWorld()
 	var group sync.WaitGroup

@@ -242,9 +242,9 @@ func (g *Gateway) mayNotWrite(s *session, x wire.Exchange) []byte {
 
 // actRefused renders why an act was not done.
 func (g *Gateway) actRefused(s *session, x wire.Exchange, name string, err error) []byte {
-	kind, what, hint := fault.KindOf(err), err.Error(), fault.HintOf(err)
+	kind, what, hint := fault.KindOf(err), bounded(err.Error(), maxReason), bounded(fault.HintOf(err), maxReason)
 	if kind == fault.Internal || kind == fault.Storage || kind == fault.Corrupt {
-		g.o.Log.Error("an agent's act failed", "server", name, "err", err)
+		g.o.Log.Error("an agent's act failed", "server", bounded(name, maxKept), "err", bounded(err.Error(), maxReason))
 		what, hint = "Holdfast could not store it, and nothing was changed", "A person can find out why with: holdfast doctor."
 	}
 	return g.ownRefusal(s, x, name, dispatch.Reason(kind), what, hint)

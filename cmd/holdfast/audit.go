@@ -134,16 +134,34 @@ func (a *app) printEntry(e admin.AuditEntry) {
 	if t == nil {
 		return
 	}
-	switch {
-	case t.Old != nil && t.New != nil && t.Old.Digest != t.New.Digest:
-		a.printf("\n--- %s\n+++ %s\n", t.Old.Digest, t.New.Digest)
-		for _, l := range difference(pretty(*t.Old), pretty(*t.New), 3) {
-			a.printf("%s\n", l)
-		}
-	case t.New != nil:
-		a.printf("\n%s\n", t.New.Digest)
-		a.printLines(pretty(*t.New))
+	if t.Reason != "" {
+		a.fields("scan", scanWords(t))
 	}
+	a.printFindings(t.Findings)
+	if len(t.Lines) > 0 {
+		a.printf("\n%s\n\n", a.style(bold, "What changed:"))
+		a.printReviewLines("", t.Lines)
+	}
+	for _, side := range []struct {
+		word string
+		c    *admin.Contract
+	}{{"before", t.Old}, {"after", t.New}} {
+		if side.c != nil && (side.word == "after" || t.New == nil || t.Old.Digest != t.New.Digest) {
+			a.printf("\n%s %s\n\n", a.style(bold, side.word), side.c.Digest)
+			a.printLines(pretty(*side.c))
+		}
+	}
+}
+
+// scanWords says what the scan found when it happened.
+func scanWords(t *admin.AuditTransition) string {
+	switch {
+	case t.Verdict == "" || t.Verdict == "not_scanned":
+		return ""
+	case !t.Complete:
+		return t.Verdict + ", not complete"
+	}
+	return t.Verdict + ", signatures " + visible(t.Bundle)
 }
 
 func (a *app) auditVerifyCommand() *cobra.Command {

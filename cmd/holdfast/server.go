@@ -21,7 +21,7 @@ func (a *app) serverCommand() *cobra.Command {
 		a.serverSwitch("quarantine", "Hide a server's tools from agents at once", "quarantined"),
 		a.serverSwitch("restart", "Stop and start a server now", "restarted"),
 		a.serverSwitch("discover", "List what a server offers now", "listed"),
-		a.serverReleaseCommand(), a.serverLogsCommand(),
+		a.serverReleaseCommand(), a.serverTrustCommand(), a.serverLogsCommand(),
 	)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
+	"github.com/holdfast-mcp/holdfast/internal/intake"
 )
 
 // Trust is the catalogue and the journey of an act (intake). Apply is durable when
@@ -23,6 +24,8 @@ type Trust interface {
 	Catalogue() *dispatch.Catalogue
 	Apply(ctx context.Context, server string, act func(approval.State) (approval.Change, error)) (approval.Change, error)
 	Discover(ctx context.Context, server string) error
+	// Findings scans everything that is approved with the signatures in force.
+	Findings(ctx context.Context) []intake.Found
 }
 
 // ServerState is how a server's connection stands, as the API shows it.

@@ -18,7 +18,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
-	"github.com/holdfast-mcp/holdfast/core/scan"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/intake"
@@ -111,7 +110,7 @@ func newHome(t *testing.T) *home {
 	h.offers = &offered{by: map[string][]string{}, when: map[string]time.Time{}, states: map[string]admin.ServerState{}}
 	log := slog.New(slog.NewTextHandler(&h.log, nil))
 	h.intake, err = intake.New(ctx, intake.Options{
-		Store: st, Lister: h.offers, Judge: func([]scan.Neighbour) approval.Judge { return nil },
+		Store: st, Lister: h.offers,
 		Swapped: func(*dispatch.Catalogue) {}, VerifyInterval: func() time.Duration { return time.Minute }, Now: time.Now, Log: log,
 	})
 	if err != nil {

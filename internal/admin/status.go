@@ -21,6 +21,8 @@ type Status struct {
 	GateOn    bool      `json:"gate_on"`
 	TrustMode string    `json:"default_trust_mode"`
 
+	Signatures Signatures `json:"signatures" doc:"What the scan uses"`
+
 	Servers  ServerCounts `json:"servers"`
 	Tools    Counts       `json:"tools"`
 	Warnings []string     `json:"warnings" nullable:"false" doc:"What a person should know: one sentence each"`
@@ -35,6 +37,14 @@ type ServerCounts struct {
 	Failing     int `json:"failing" doc:"Enabled, but with an error"`
 }
 
+// Signatures are the bundle that the scan uses.
+type Signatures struct {
+	Version string `json:"version"`
+	Rules   int    `json:"rules" doc:"How many of them run"`
+	Source  string `json:"source,omitempty" doc:"The file they are from; empty for those that are part of the program"`
+	Problem string `json:"problem,omitempty" doc:"Why the configured file as it is now is not in force"`
+}
+
 // Daemon is what only the running process knows.
 type Daemon struct {
 	PID      int
@@ -43,6 +53,10 @@ type Daemon struct {
 	MCP      string
 	AuthOff  bool
 	Warnings []string
+
+	Signatures Signatures
+	// DefaultsSince is when the data came under newer defaults; zero when it never did.
+	DefaultsSince time.Time
 }
 
 // Config is the configuration in force, with secrets masked.
@@ -59,6 +73,7 @@ type Config struct {
 	OnHold            string         `json:"on_hold"`
 	Unannotated       string         `json:"unannotated"`
 	VerifyInterval    string         `json:"verify_interval"`
+	BundlePath        string         `json:"bundle_path,omitempty" doc:"File of signatures for the scan; empty: those of the program"`
 	Limits            Limits         `json:"limits"`
 	Servers           []ConfigServer `json:"servers" nullable:"false" doc:"As the file names them"`
 	SettingsID        string         `json:"settings_id" doc:"Names the settings in the audit"`
@@ -86,6 +101,8 @@ type ConfigServer struct {
 
 func (a *api) stateRoutes() {
 	route(a, "status", http.MethodGet, "/api/v1/status", "The running Holdfast at a glance", a.status)
+	route(a, "vocabulary", http.MethodGet, "/api/v1/vocabulary", "Every word for why something is held, approved or refused", a.vocabulary)
+	route(a, "doctor", http.MethodGet, "/api/v1/doctor", "What a person should look at, and what to do about it", a.doctor)
 	route(a, "config", http.MethodGet, "/api/v1/config", "The configuration in force; secrets masked", a.config)
 }
 
@@ -103,7 +120,7 @@ func (a *api) status(context.Context, *struct{}) (*body[Status], error) {
 	v := Status{
 		Version: a.Version, PID: d.PID, Started: d.Started.UTC(), DataDir: d.DataDir, Config: cfg.Path, MCP: d.MCP,
 		AuthOff: d.AuthOff, GateOn: !c.Settings().GateOff, TrustMode: cfg.DefaultTrustMode,
-		Warnings: append([]string{}, d.Warnings...),
+		Warnings: append([]string{}, d.Warnings...), Signatures: d.Signatures,
 	}
 	for _, s := range c.Servers() {
 		one := a.serverView(c, s)

@@ -222,11 +222,12 @@ func TestTables(t *testing.T) {
 		"report":   func(s *Store) error { _, err := s.Report(ctx, "mail"); return err },
 		"put":      func(s *Store) error { return s.PutReport(ctx, "mail", approval.Report{}) },
 		"version":  func(s *Store) error { _, err := s.DataVersion(ctx); return err },
-		"set":      func(s *Store) error { return s.SetDataVersion(ctx, 1) },
+		"set":      func(s *Store) error { return s.SetDataVersion(ctx, 1, callEntry(0).Time) },
+		"since":    func(s *Store) error { _, err := s.DefaultsSince(ctx); return err },
 	}
 	for table, broken := range map[string]string{
 		"head": "append verify create", "blobs": "load state audit entry walk verify", "audit": "append audit entry walk verify create settings:", "settings": "load state commit settings",
-		"servers": "load state commit remove put", "removed": "commit remove", "records": "load state verify", "tokens": "remove create revoke tokens", "reports": "report put", "meta": "version set",
+		"servers": "load state commit remove put", "removed": "commit remove", "records": "load state verify", "tokens": "remove create revoke tokens", "reports": "report put", "meta": "version set since",
 	} {
 		for _, name := range strings.Fields(broken) {
 			call, known := calls[name]

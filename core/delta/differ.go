@@ -44,10 +44,22 @@ func (c *changes) members(a, l contract.Value, prefix string, differs func(name,
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		was, is := value(a.Get(name)), value(l.Get(name))
-		if was.there != is.there || !was.value.Equal(is.value) {
+		if was.there == is.there && was.value.Equal(is.value) {
+			continue
+		}
+		if c.room(prefix, name) {
 			differs(name, prefix+pointerStep(name), was, is)
 		}
 	}
+}
+
+// room reports whether one more path may be written; else the change is counted.
+func (c *changes) room(prefix, name string) bool {
+	c.paths += len(prefix) + len(name)
+	if c.paths > maxPrinted {
+		c.left++
+	}
+	return c.paths <= maxPrinted
 }
 
 // text tells a change of a text, word by word where both are strings.
@@ -129,15 +141,21 @@ func (c *changes) required(place string, was, is contract.Value) {
 		return
 	}
 	for _, name := range l {
-		if !slices.Contains(a, name) {
+		if !contains(a, name) && c.room(place, name) {
 			c.add(place+"/"+pointerStep(name), "required", Line{Sentence: fmt.Sprintf("\"%s\" is required.", visible(name))})
 		}
 	}
 	for _, name := range a {
-		if !slices.Contains(l, name) {
+		if !contains(l, name) && c.room(place, name) {
 			c.add(place+"/"+pointerStep(name), "required", Line{Sentence: fmt.Sprintf("\"%s\" is not required any more.", visible(name))})
 		}
 	}
+}
+
+// contains looks into names, which are sorted.
+func contains(names []string, name string) bool {
+	_, ok := slices.BinarySearch(names, name)
+	return ok
 }
 
 // named tells a change of a schema under a name.
@@ -157,13 +175,16 @@ func (c *changes) named(place, path, keyword, label string, was, is shown) {
 func (c *changes) list(place, path, keyword string, was, is contract.Value) {
 	a, l := was.Items(), is.Items()
 	for i := range max(len(a), len(l)) {
+		if i < min(len(a), len(l)) && a[i].Equal(l[i]) || !c.room(path, keyword) {
+			continue
+		}
 		at, label := path+"/"+strconv.Itoa(i), fmt.Sprintf("%s %d", keyword, i)
 		switch {
 		case i >= len(a):
 			c.named(place, at, keyword, label, shown{}, value(l[i], true))
 		case i >= len(l):
 			c.named(place, at, keyword, label, value(a[i], true), shown{})
-		case !a[i].Equal(l[i]):
+		default:
 			c.schema(at, keyword, value(a[i], true), value(l[i], true))
 		}
 	}

@@ -98,8 +98,11 @@ func TestSmallSchemasExhaustively(t *testing.T) {
 		t.Fatal("too many values for the bits")
 	}
 	silent := 0
-	for _, a := range all {
-		for _, l := range all {
+	for i, a := range all {
+		for j, l := range all {
+			if racing && i != j && (i+j)%10 > 0 {
+				continue
+			}
 			if len(Compare(a.contract, l.contract)) > 0 {
 				if a.text == l.text {
 					t.Errorf("%s is held although nothing changed", a.text)
@@ -118,7 +121,7 @@ func TestSmallSchemasExhaustively(t *testing.T) {
 		}
 	}
 	t.Logf("%d schemas, %d pairs pass", len(all), silent)
-	if silent < 2*len(all) {
+	if silent < 2*len(all) && !racing {
 		t.Errorf("only %d of %d pairs pass", silent, len(all)*len(all))
 	}
 }

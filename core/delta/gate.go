@@ -57,7 +57,11 @@ func schemaFacts(approved contract.Value, recorded bool, live contract.Contract)
 	case a.tooLarge || l.tooLarge:
 		return []fact{unparsable(tooMuch)}
 	case len(a.problems)+len(l.problems) > 0:
-		return append(malformed("the approved schema", a, recorded && a != l), malformed("the new schema", l, true)...)
+		var facts []fact
+		if recorded && a != l {
+			facts = malformed(facts, "the approved schema", a)
+		}
+		return malformed(facts, "the new schema", l)
 	case !recorded:
 		return []fact{{signal: Signal{Rule: SchemaShape, Reason: ApprovedUnknown, Path: "#"}, keyword: "inputSchema", is: value(schema, true)}}
 	case a == l:
@@ -68,19 +72,22 @@ func schemaFacts(approved contract.Value, recorded bool, live contract.Contract)
 
 const tooMuch = "the schemas are too tangled or too large to be compared"
 
-// malformed tells what is wrong with a schema, each place once.
-func malformed(which string, d *document, wanted bool) []fact {
-	var facts []fact
-	if !wanted {
-		return nil
-	}
+// malformed tells what is wrong with a schema, place by place.
+func malformed(facts []fact, which string, d *document) []fact {
+	printed := 0
 	for _, p := range d.problems {
 		f := unparsable(which + ": " + p.what)
 		f.signal.Path = p.at.where()
+		if printed += len(f.signal.Path); printed > maxPrinted {
+			return []fact{unparsable(tooMuch)}
+		}
 		facts = append(facts, f)
 	}
 	return facts
 }
+
+// maxPrinted is how many bytes of paths are printed in one answer.
+const maxPrinted = 8 << 20
 
 // compareDocuments walks two schemas that are well-formed.
 func compareDocuments(a, l *document) []fact {

@@ -40,7 +40,7 @@ func (w *walk) searchMode(l *place, t *trail, m mode) {
 		w.newWord(Keyword, l, k, t)
 	}
 	for _, name := range l.required {
-		w.holdAt(NewRequired, under(t.path(), name), kwRequired, shown{}, text(visible(name)))
+		w.holdName(NewRequired, t, name, kwRequired, shown{}, text(visible(name)))
 	}
 	w.newWord(Pattern, l, kwPattern, t)
 	for _, k := range [...]keyword{kwFormat, kwContentEncoding, kwContentMediaType} {

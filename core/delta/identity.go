@@ -18,6 +18,7 @@ type identities struct {
 	last    int32 // the newest class; class 1 is that of a schema which says nothing
 	count   int32
 	empty   *place // it says nothing
+	nowhere *place // where a reading of a reference leads that leads nowhere
 	stack   []*place
 	known   map[string]int32
 	rings   map[string]map[int32]int32 // classes by the number of the last round
@@ -30,6 +31,8 @@ func newIdentities(s *steps, open bool) *identities {
 	g := &identities{steps: s, open: open, known: map[string]int32{}, rings: map[string]map[int32]int32{}, onRings: map[string][]*place{}, numbers: map[string]int32{}}
 	g.empty = &place{value: literal("{}"), kinds: kindAny, index: -1}
 	g.classify(g.empty)
+	g.nowhere = &place{extern: []string{""}, kinds: kindAny, index: -1}
+	g.classify(g.nowhere)
 	return g
 }
 
@@ -47,9 +50,6 @@ func (g *identities) classify(p *place) {
 	g.stack = append(g.stack, p)
 	ring := false
 	g.held(p, func(q *place) {
-		if q == nil {
-			return
-		}
 		g.classify(q)
 		if q.stacked {
 			p.low = min(p.low, q.low)
@@ -75,8 +75,7 @@ func (g *identities) classify(p *place) {
 	g.stack = g.stack[:first]
 }
 
-// held calls f for everything that decides what a place means, in a fixed order,
-// with nil for a reading of a reference that leads nowhere.
+// held calls f for everything that decides what a place means, in a fixed order.
 func (g *identities) held(p *place, f func(*place)) {
 	parts := p.parts
 	if p.mixed {
@@ -92,10 +91,10 @@ func (g *identities) held(p *place, f func(*place)) {
 		f(t.follow())
 	}
 	for _, t := range p.beside {
-		if t != nil {
-			t = t.follow()
+		if t == nil {
+			t = g.nowhere
 		}
-		f(t)
+		f(t.follow())
 	}
 }
 
@@ -116,7 +115,7 @@ func (g *identities) counts(q *part) bool {
 
 // classOf gives the class of a place of which everything that it holds has one.
 func (g *identities) classOf(p *place) int32 {
-	g.held(p, func(q *place) { p.cyclic = p.cyclic || q != nil && q.cyclic })
+	g.held(p, func(q *place) { p.cyclic = p.cyclic || q.cyclic })
 	g.buf = g.exactly(g.buf[:0], p)
 	class, ok := g.known[string(g.buf)]
 	if !ok {
@@ -194,7 +193,7 @@ func (g *identities) ring(component []*place) {
 func (g *identities) unrolled(component []*place, classes map[int32]int32) {
 	leads := false
 	for _, p := range component {
-		g.held(p, func(q *place) { leads = leads || q != nil && q.cyclic && q.class != 0 })
+		g.held(p, func(q *place) { leads = leads || q.cyclic && q.class != 0 })
 	}
 	p := component[0]
 	if !leads {
@@ -231,11 +230,7 @@ func (g *identities) same(p, q *place, supposed map[[2]*place]bool) bool {
 	g.held(p, func(x *place) { left = append(left, x) })
 	g.held(q, func(x *place) { right = append(right, x) })
 	for i := range left {
-		if left[i] == nil || right[i] == nil {
-			if left[i] != right[i] {
-				return false
-			}
-		} else if !g.same(left[i], right[i], supposed) {
+		if !g.same(left[i], right[i], supposed) {
 			return false
 		}
 	}
@@ -247,12 +242,9 @@ func (g *identities) same(p, q *place, supposed map[[2]*place]bool) bool {
 func (g *identities) nextRound(p *place) int32 {
 	g.buf = appendCount(g.says(g.buf[:0], p), int(p.round))
 	g.held(p, func(q *place) {
-		switch {
-		case q == nil:
-			g.buf = append(g.buf, 0)
-		case q.class != 0:
+		if q.class != 0 {
 			g.buf = appendCount(append(g.buf, 1), int(q.class))
-		default:
+		} else {
 			g.buf = appendCount(append(g.buf, 2), int(q.round))
 		}
 	})
@@ -267,13 +259,7 @@ func (g *identities) nextRound(p *place) int32 {
 // exactly appends what a place says and the classes of what it holds.
 func (g *identities) exactly(b []byte, p *place) []byte {
 	b = g.says(b, p)
-	g.held(p, func(q *place) {
-		class := int32(0)
-		if q != nil {
-			class = q.class
-		}
-		b = appendCount(b, int(class))
-	})
+	g.held(p, func(q *place) { b = appendCount(b, int(q.class)) })
 	return b
 }
 

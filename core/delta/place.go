@@ -160,10 +160,7 @@ func (p *place) entry(k keyword, name string) *part {
 }
 
 // requires reports whether a name is required.
-func (p *place) requires(name string) bool {
-	_, ok := slices.BinarySearch(p.required, name)
-	return ok
-}
+func (p *place) requires(name string) bool { return contains(p.required, name) }
 
 // has reports whether there is at least one schema under the keyword.
 func (p *place) has(k keyword) bool { return len(p.list(k)) > 0 }

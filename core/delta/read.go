@@ -28,16 +28,23 @@ type document struct {
 	uses     acting // keywords whose meaning depends on the dialect
 	open     bool   // it has unevaluatedProperties or unevaluatedItems
 	tooLarge bool
+	uris     int  // bytes of URIs that were read
 	extra    bool // what is read now stands outside of the schema proper
 
-	scopes  map[string]*place   // by $id
-	anchors map[string]*place   // by base and name
-	dynamic map[string][]*place // $dynamicAnchor, by name
-	extras  map[string]*place   // schemas under keywords that hold none, by reference
+	scopes  map[string]*place    // by $id
+	anchors map[anchorKey]*place // by scope and name
+	dynamic map[string][]*place  // $dynamicAnchor, by name
+	extras  map[string]*place    // schemas under keywords that hold none, by reference
 
 	slab  []place
 	words []word
 	parts []part
+}
+
+// anchorKey names an anchor: names are told apart by the $id around them.
+type anchorKey struct {
+	scope *place
+	name  string
 }
 
 // readDocument reads a schema completely, unused definitions too.

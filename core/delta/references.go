@@ -31,7 +31,7 @@ func (d *document) identify(p *place) {
 		id, ok = stringOf(p, "id")
 	}
 	if ok {
-		base, fragment := resolve(p.base, id)
+		base, fragment := d.resolve(p.base, id)
 		if p.isRoot() || !strings.HasPrefix(id, "#") && id != "" {
 			p.base, p.scope = base, p
 		}
@@ -40,7 +40,7 @@ func (d *document) identify(p *place) {
 		}
 	}
 	if p.scope == p && !d.extra {
-		d.remember(&d.scopes, p, p.base, "$id")
+		remember(d, &d.scopes, p, p.base, "$id")
 	}
 	if name, ok := stringOf(p, "$anchor"); ok {
 		d.anchor(p, name)
@@ -61,15 +61,15 @@ func stringOf(p *place, name string) (string, bool) {
 
 func (d *document) anchor(p *place, name string) {
 	if !d.extra {
-		d.remember(&d.anchors, p, p.base+"#"+name, "$anchor")
+		remember(d, &d.anchors, p, anchorKey{p.scope, name}, "$anchor")
 	}
 }
 
 // remember keeps who has a name. Two that have one would be told apart
 // differently by every reader.
-func (d *document) remember(into *map[string]*place, p *place, name, what string) {
+func remember[K comparable](d *document, into *map[K]*place, p *place, name K, what string) {
 	if *into == nil {
-		*into = map[string]*place{}
+		*into = map[K]*place{}
 	}
 	switch other := (*into)[name]; other {
 	case nil:
@@ -140,45 +140,6 @@ func (d *document) settle(p *place) {
 	p.state = settled
 }
 
-// extendAll adds what is referred to: merged where nothing meets, else as one more
-// branch of allOf.
-func (p *place) extendAll(targets []*place) {
-	p.words, p.parts = slices.Clone(p.words), slices.Clone(p.parts)
-	for _, t := range targets {
-		p.doc.settle(t)
-		t = t.follow()
-		if len(targets) == 1 && t.state == settled && !p.groups().meets(t.groups()) && len(t.leads) == 0 && t.form != formFalse {
-			p.merge(t)
-			continue
-		}
-		p.parts = append(p.parts, part{kwAllOf, "", len(p.list(kwAllOf)), t})
-		p.ordered()
-	}
-}
-
-// merge takes over what another place says. Nothing of it is said here yet.
-func (p *place) merge(t *place) {
-	if t.typed {
-		p.typed, p.kinds, p.nullable = true, t.kinds, t.nullable
-	}
-	if t.limited {
-		p.limited, p.members = true, t.members
-	}
-	if len(t.required) > 0 {
-		p.required = t.required
-	}
-	if len(t.depends) > 0 {
-		p.depends = t.depends
-	}
-	p.words = append(p.words, t.words...)
-	for _, q := range t.parts {
-		if q.key.today() != kwDefs {
-			p.parts = append(p.parts, q)
-		}
-	}
-	p.ordered()
-}
-
 // saysNothingElse reports whether there is nothing beside the references but
 // texts and definitions.
 func (p *place) saysNothingElse() bool { return !p.asserts() && len(p.words) == 0 }
@@ -209,24 +170,34 @@ func (d *document) follow(p *place, l lead) *place {
 	}
 	if to == nil {
 		p.extern = append(p.extern, key)
-		if _, name := resolve(p.base, l.to); l.key == kwDynamicRef {
+		if _, name := d.resolve(p.base, l.to); l.key == kwDynamicRef {
 			p.beside = append(p.beside, d.dynamic[unescape(name)]...) // it may be any of these
 		}
 	}
 	return to
 }
 
+// maxURIs is how many bytes of URIs are read in one schema.
+const maxURIs = 16 << 20
+
+// resolve is resolve, counted: a long $id must not be read for ever.
+func (d *document) resolve(base, reference string) (string, string) {
+	if d.uris += len(base) + len(reference); d.uris > maxURIs {
+		d.tooLarge = true
+		return "", ""
+	}
+	return resolve(base, reference)
+}
+
 // lookUp resolves a reference, and gives a name for one that does not resolve.
 func (d *document) lookUp(base string, l lead) (*place, string) {
-	uri, fragment := resolve(base, l.to)
+	uri, fragment := d.resolve(base, l.to)
 	fragment = unescape(fragment)
-	key := uri + "#" + fragment
-	if uri == d.root.base {
-		key = "#" + fragment
-	}
-	scope := d.scopes[uri]
+	scope, key := d.scopes[uri], "#"+fragment
 	if uri == d.root.base {
 		scope = d.root
+	} else {
+		key = uri + key
 	}
 	switch {
 	case scope == nil:
@@ -236,9 +207,9 @@ func (d *document) lookUp(base string, l lead) (*place, string) {
 	case strings.HasPrefix(fragment, "/"):
 		return d.pointer(scope, fragment), key
 	case l.key == kwDynamicRef:
-		return d.dynamicAnchor(d.anchors[uri+"#"+fragment], fragment), key
+		return d.dynamicAnchor(d.anchors[anchorKey{scope, fragment}], fragment), key
 	}
-	return d.anchors[uri+"#"+fragment], key
+	return d.anchors[anchorKey{scope, fragment}], key
 }
 
 // dynamicAnchor gives the one place that a $dynamicRef can lead to, whoever asks;
@@ -352,67 +323,4 @@ func (d *document) extraPlace(p *place, steps []string) *place {
 	d.extras[key] = q
 	d.eachPart(q)
 	return q
-}
-
-// group is a set of keywords that act on each other or would be told twice.
-type group uint32
-
-// groups gives what a place speaks of.
-func (p *place) groups() group {
-	var g group
-	add := func(n int, said bool) {
-		if said {
-			g |= 1 << n
-		}
-	}
-	add(0, p.typed)
-	add(1, p.limited)
-	add(2, len(p.required) > 0)
-	add(3, len(p.depends) > 0)
-	for _, w := range p.words {
-		g |= w.key.group()
-	}
-	for _, q := range p.parts {
-		g |= q.key.group()
-	}
-	return g
-}
-
-func (g group) meets(h group) bool { return g&h != 0 }
-
-// group gives the group of a keyword with a word or part of its own. What looks
-// at everything beside it meets everything.
-func (k keyword) group() group {
-	switch k {
-	case kwDefs, kwDefinitions:
-		return 0
-	case kwUnevaluatedProperties, kwUnevaluatedItems:
-		return ^group(0)
-	case kwDependentSchemas:
-		return 1 << 3
-	case kwMinimum, kwMaximum, kwExclusiveMinimum, kwExclusiveMaximum, kwMultipleOf:
-		return 1 << 4
-	case kwMinLength, kwMaxLength, kwPattern:
-		return 1 << 5
-	case kwFormat, kwContentEncoding, kwContentMediaType, kwContentSchema:
-		return 1 << 6
-	case kwMinItems, kwMaxItems, kwUniqueItems, kwMinContains, kwMaxContains, kwContains, kwPrefixItems, kwItems:
-		return 1 << 7
-	case kwMinProperties, kwMaxProperties, kwProperties, kwPatternProperties, kwAdditionalProperties, kwPropertyNames:
-		return 1 << 8
-	case kwAllOf:
-		return 1 << 9
-	case kwAnyOf:
-		return 1 << 10
-	case kwOneOf:
-		return 1 << 11
-	case kwNot:
-		return 1 << 12
-	case kwIf, kwThen, kwElse:
-		return 1 << 13
-	case kwDefault:
-		return 1 << 14
-	default:
-		return 1 << 15
-	}
 }

@@ -66,6 +66,7 @@ type changes struct {
 	lines []Line
 	quiet int             // lines for what is not held
 	left  int             // those that were too many
+	paths int             // bytes of paths that were written
 	told  map[string]bool // by path and keyword: it stands on a line already
 }
 

@@ -57,11 +57,11 @@ const (
 // stand in Reason and Path with what can't be seen escaped, so that no name can
 // forge a line.
 type Signal struct {
-	Rule   Rule
-	Reason string
-	Path   string
-	Old    string
-	New    string
+	Rule   Rule   `json:"rule"`
+	Reason string `json:"reason,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Old    string `json:"old,omitempty"`
+	New    string `json:"new,omitempty"`
 }
 
 // String prints the signal as people and records see it.

@@ -20,7 +20,7 @@ func wantedInstances(t *testing.T) int {
 		}
 		return n
 	}
-	if testing.Short() {
+	if testing.Short() || racing {
 		return 10_000
 	}
 	return 100_000

@@ -60,6 +60,9 @@ func (u uri) absolute() string {
 // resolve gives where a reference leads from a base (RFC 3986 section 5.2.2): the
 // document and, apart, the fragment.
 func resolve(base, reference string) (document, fragment string) {
+	if rest, ok := strings.CutPrefix(reference, "#"); ok {
+		return base, rest
+	}
 	r := parseURI(reference)
 	fragment = r.fragment
 	if r.scheme != "" {

@@ -163,16 +163,21 @@ func (w *walk) leave() {
 
 // hold notes a reason against the change.
 func (w *walk) hold(reason string, path *trail, about keyword, was, is shown) {
-	w.holdAt(reason, path.path(), about, was, is)
-	w.take(path.depth)
+	w.holdName(reason, path, "", about, was, is)
 }
 
-func (w *walk) holdAt(reason, path string, about keyword, was, is shown) {
+// holdName is hold; for required it is at a name below the place. What is printed
+// counts as work: a name may be long, and so may be the way to it.
+func (w *walk) holdName(reason string, path *trail, name string, about keyword, was, is shown) {
 	if w.over {
 		return
 	}
-	w.take(1)
-	w.facts = append(w.facts, fact{signal: Signal{Rule: SchemaShape, Reason: reason, Path: path}, keyword: about.String(), was: was, is: is})
+	at := path.path()
+	if about == kwRequired {
+		at = under(at, name)
+	}
+	w.take(1 + path.depth + len(at)/64)
+	w.facts = append(w.facts, fact{signal: Signal{Rule: SchemaShape, Reason: reason, Path: at}, keyword: about.String(), was: was, is: is})
 }
 
 // pair compares a live place with the approved one, at a spot of the instance that
@@ -281,12 +286,12 @@ func (w *walk) opaque(a, l *place, t *trail) {
 func (w *walk) required(a, l *place, t *trail) {
 	for _, name := range l.required {
 		if !a.requires(name) {
-			w.holdAt(NewRequired, under(t.path(), name), kwRequired, shown{}, text(visible(name)))
+			w.holdName(NewRequired, t, name, kwRequired, shown{}, text(visible(name)))
 		}
 	}
 	for _, name := range a.required {
 		if !l.requires(name) {
-			w.holdAt(RequiredDropped, under(t.path(), name), kwRequired, text(visible(name)), shown{})
+			w.holdName(RequiredDropped, t, name, kwRequired, text(visible(name)), shown{})
 		}
 	}
 }

@@ -1,0 +1,105 @@
+package scan
+
+import "math/bits"
+
+// vocabulary are the meanings that the program itself asks for.
+type vocabulary struct {
+	detects, example, rotated, peer, pure, convo, think mask
+}
+
+func (l *lexicon) vocabulary() vocabulary {
+	return vocabulary{
+		detects: l.bitOf("detect"),
+		example: l.bitOf("example"),
+		rotated: l.bitOf("rotated"),
+		peer:    l.bitOf("peer"),
+		pure:    l.bitOf("pure"),
+		convo:   l.bitOf("convo"),
+		think:   l.bitOf("think"),
+	}
+}
+
+func checkPhrases(r *reading) {
+	r.applyRules("phrase.injection")
+	r.checkTags()
+}
+
+func checkDirectives(r *reading) { r.applyRules("directive.imperative") }
+
+// applyRules looks for the phrases of one check in every text.
+func (r *reading) applyRules(id string) {
+	for i := range r.texts {
+		t := &r.texts[i]
+		if t.words.end == t.words.start {
+			continue
+		}
+		tokens := r.tokens[t.words.start:t.words.end]
+		var all mask
+		for k := t.sentences.start; k < t.sentences.end; k++ {
+			all = all.or(r.sentences[k].means)
+		}
+		r.candidates(id, i, tokens, all, r.scanner.words.across)
+		for k := t.sentences.start; k < t.sentences.end; k++ {
+			s := &r.sentences[k]
+			end := t.words.end
+			if k+1 < t.sentences.end {
+				end = int(r.sentences[k+1].first)
+			}
+			r.rulesIn(id, i, tokens[int(s.first)-t.words.start:end-t.words.start], s.means)
+		}
+	}
+}
+
+// rulesIn applies the rules whose meanings all stand in one sentence.
+func (r *reading) rulesIn(id string, text int, tokens []token, means mask) {
+	l := r.scanner.words
+	for w := range means {
+		for word := means[w]; word != 0; word &= word - 1 {
+			r.candidates(id, text, tokens, means, l.byAnchor[64*w+bits.TrailingZeros64(word)])
+		}
+	}
+	r.candidates(id, text, tokens, means, l.byAnchor[mostMeanings-1])
+}
+
+func (r *reading) candidates(id string, text int, tokens []token, means mask, rules []int32) {
+	for _, k := range rules {
+		u := &r.scanner.words.rules[k]
+		r.spend(1)
+		if u.check != id || u.names && !r.texts[text].named || !u.possible(means) {
+			continue
+		}
+		u.find(tokens, r.spend, func(m match) { r.phrase(u, text, tokens, m) })
+	}
+}
+
+// phrase notes a match of a rule, unless what stands before it says otherwise.
+func (r *reading) phrase(u *rule, text int, tokens []token, m match) {
+	v := &r.scanner.words.named
+	tier := u.tier
+	if r.texts[text].example {
+		tier = Soft
+	}
+	first := tokens[m.first]
+	for i := m.first - 1; i >= 0 && first.index-tokens[i].index <= 12; i-- {
+		if first.index-tokens[i].index <= before && tokens[i].means.any(u.unless) {
+			return
+		}
+		if tokens[i].means.any(v.detects) || tokens[i].means.any(v.example) {
+			tier = Soft
+		}
+	}
+	for i := m.first; i < m.last; i++ {
+		if tokens[i].means.any(v.detects) || tokens[i].means.any(v.example) {
+			tier = Soft
+		}
+	}
+	start, end := int(first.start), int(first.end)
+	for i := m.first; i <= m.last; i++ {
+		end = max(end, int(tokens[i].end))
+	}
+	if tier == Hard && quoted(r.texts[text].s, start, end) {
+		tier = Soft
+	}
+	r.hit(tier, text, start, end)
+	r.hits[len(r.hits)-1].rule = u.id
+}

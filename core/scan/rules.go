@@ -1,0 +1,273 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// rule says which meanings are a phrase when they come together.
+type rule struct {
+	id     string
+	check  string
+	tier   Tier
+	steps  []step
+	window int32 // for steps in any order: the words that they may span; 0 when in order
+	across bool  // sentences do not end it
+	names  bool  // looked for in the names of properties alone
+	unless mask  // meanings that, just before it, make it no phrase
+	absent mask  // meanings that may stand nowhere in the sentence
+}
+
+// step is one token of a phrase.
+type step struct {
+	any  mask // has one of these
+	base mask // or one of these, and is the plain form of its word, as in an order
+	not  mask // and none of these
+	gap  int32
+}
+
+func (s *step) takes(m mask) bool {
+	return (m.any(s.any) || m[0]&baseBit != 0 && m.any(s.base)) && !m.any(s.not)
+}
+
+// baseBit is the meaning "base", which is the first.
+const baseBit = 1
+
+// before is how many words before a phrase negate or excuse it.
+const before = 5
+
+// readRules reads phrases.txt: one rule a line,
+//
+//	id check hard|soft [any:WORDS] [across] [names] [unless:a|b] [absent:a|b] = step step ...
+//
+// A step is meanings with | between them; one with &base counts only where the word
+// stands in its plain form, as in an order; ! adds meanings that the token must not
+// have; <n before a step is how many
+// words may stand between it and the step before (5 when it is not said).
+func (l *lexicon) readRules(rules string) error {
+	var problems []error
+	for number, line := range strings.Split(rules, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		head, body, ok := strings.Cut(line, " = ")
+		if !ok {
+			if strings.TrimSpace(line) != "" {
+				problems = append(problems, fmt.Errorf("rule in line %d: no \" = \"", number+1))
+			}
+			continue
+		}
+		r, err := l.readRule(strings.Fields(head), strings.Fields(body))
+		if err != nil {
+			problems = append(problems, fmt.Errorf("rule in line %d: %w", number+1, err))
+			continue
+		}
+		if r.across {
+			l.across = append(l.across, int32(len(l.rules)))
+		} else {
+			first := l.rarest(r)
+			l.byAnchor[first] = append(l.byAnchor[first], int32(len(l.rules)))
+		}
+		l.rules = append(l.rules, r)
+	}
+	return errors.Join(problems...)
+}
+
+// rarest is a meaning that r needs and that the fewest words have: the one of a
+// step with one meaning, else one past the end that is always looked at.
+func (l *lexicon) rarest(r rule) int {
+	for _, s := range r.steps {
+		if n := single(s.any.or(s.base)); n >= 0 {
+			return n
+		}
+	}
+	return mostMeanings - 1 // reserved: rules that any sentence may begin
+}
+
+// single is the only meaning in m, -1 when there are more.
+func single(m mask) int {
+	found := -1
+	for i := range mostMeanings {
+		if m.any(bit(i)) {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
+}
+
+func (l *lexicon) readRule(head, body []string) (rule, error) {
+	if len(head) < 3 || len(body) == 0 {
+		return rule{}, errors.New("it needs an id, a check, a tier and a step")
+	}
+	r := rule{id: head[0], check: head[1]}
+	switch head[2] {
+	case "hard":
+	case "soft":
+		r.tier = Soft
+	default:
+		return rule{}, fmt.Errorf("%q is no tier", head[2])
+	}
+	for _, o := range head[3:] {
+		if err := l.readOption(&r, o); err != nil {
+			return rule{}, err
+		}
+	}
+	gap := int32(5)
+	for _, b := range body {
+		if n, ok := strings.CutPrefix(b, "<"); ok {
+			k, err := strconv.ParseInt(n, 10, 16)
+			if err != nil {
+				return rule{}, err
+			}
+			gap = int32(k)
+			continue
+		}
+		s, err := l.readStep(b)
+		if err != nil {
+			return rule{}, err
+		}
+		s.gap, gap = gap, 5
+		r.steps = append(r.steps, s)
+	}
+	return r, nil
+}
+
+func (l *lexicon) readOption(r *rule, o string) error {
+	name, value, _ := strings.Cut(o, ":")
+	var err error
+	switch name {
+	case "any":
+		var k int64
+		k, err = strconv.ParseInt(value, 10, 16)
+		r.window = int32(k)
+	case "names":
+		r.names = true
+	case "across":
+		r.across = true
+	case "unless":
+		r.unless, err = l.set(value)
+	case "absent":
+		r.absent, err = l.set(value)
+	default:
+		err = fmt.Errorf("%q is no option", name)
+	}
+	return err
+}
+
+func (l *lexicon) readStep(b string) (s step, err error) {
+	b, not, _ := strings.Cut(b, "!")
+	for name := range strings.SplitSeq(b, "|") {
+		name, base := strings.CutSuffix(name, "&base")
+		m, err := l.meaning(name, false)
+		if err != nil {
+			return s, err
+		}
+		if base {
+			s.base = s.base.or(m)
+		} else {
+			s.any = s.any.or(m)
+		}
+	}
+	if not != "" {
+		s.not, err = l.set(not)
+	}
+	return s, err
+}
+
+func (l *lexicon) set(names string) (m mask, err error) {
+	for name := range strings.SplitSeq(names, "|") {
+		n, err := l.meaning(name, false)
+		if err != nil {
+			return m, err
+		}
+		m = m.or(n)
+	}
+	return m, nil
+}
+
+// possible reports whether all that r needs is among the meanings.
+func (r *rule) possible(m mask) bool {
+	for i := range r.steps {
+		if s := &r.steps[i]; !m.any(s.any) && !m.any(s.base) {
+			return false
+		}
+	}
+	return !m.any(r.absent)
+}
+
+// match is where a rule was found: tokens, both included.
+type match struct{ first, last int }
+
+// find gives every place where r is in tokens, from left to right, without overlap.
+// The time is linear in the tokens.
+func (r *rule) find(tokens []token, spend func(int), found func(match)) {
+	var state [maxSteps]reach
+	spend(len(tokens) * len(r.steps))
+	if r.window > 0 {
+		r.findAny(tokens, found)
+		return
+	}
+	for i := range tokens {
+		t := &tokens[i]
+		for k := len(r.steps) - 1; k >= 0; k-- {
+			if !r.steps[k].takes(t.means) {
+				continue
+			}
+			if k == 0 {
+				state[0] = reach{index: t.index, end: t.end, first: i, set: true}
+			} else if p := state[k-1]; p.set && t.index-p.index <= r.steps[k].gap+1 && t.start >= p.end {
+				state[k] = reach{index: t.index, end: t.end, first: p.first, set: true}
+			} else {
+				continue
+			}
+			if k == len(r.steps)-1 && state[k].set {
+				found(match{state[k].first, i})
+				state = [maxSteps]reach{}
+				break
+			}
+		}
+	}
+}
+
+// reach is how far one beginning of a rule came.
+type reach struct {
+	index int32
+	end   int32
+	first int
+	set   bool
+}
+
+// maxSteps is how many steps a rule can have.
+const maxSteps = 8
+
+// findAny finds the steps in any order within the window.
+func (r *rule) findAny(tokens []token, found func(match)) {
+	var last [maxSteps]int // 1 + index of the last token that took the step
+	for i := range tokens {
+		took := false
+		for k := range r.steps {
+			// A token takes one step, the one that waits longest for it.
+			if r.steps[k].takes(tokens[i].means) && (!took || last[k] == 0) {
+				last[k], took = i+1, true
+			}
+		}
+		if !took {
+			continue
+		}
+		first := i
+		for k := range r.steps {
+			if last[k] == 0 {
+				first = -1
+				break
+			}
+			first = min(first, last[k]-1)
+		}
+		if first >= 0 && tokens[i].index-tokens[first].index <= r.window {
+			found(match{first, i})
+			last = [maxSteps]int{}
+		}
+	}
+}

@@ -56,6 +56,41 @@ func (d *DiffJSON) End() error {
 	return d.out.end("],\n  \"held\": ", d.held)
 }
 
+// finding is one of `holdfast scan --json`. The shape is stable.
+type finding struct {
+	Check    string `json:"check"`
+	Tier     string `json:"tier"`
+	Path     string `json:"path"`
+	Evidence string `json:"evidence"`
+}
+
+// scanned is a tool of `holdfast scan --json`. The shape is stable.
+type scanned struct {
+	Server   string    `json:"server"`
+	Name     string    `json:"name"`
+	Verdict  string    `json:"verdict"`
+	Coverage string    `json:"coverage"`
+	Findings []finding `json:"findings"`
+}
+
+// ScanJSON prints verdicts as one JSON document, each as it comes: {"tools": [...]}.
+type ScanJSON struct{ out *document }
+
+// NewScanJSON begins the document.
+func NewScanJSON(w io.Writer) *ScanJSON { return &ScanJSON{out: begin(w, "{\n  \"tools\": [")} }
+
+// Add prints one verdict. It fails when it can't be written.
+func (d *ScanJSON) Add(s Scanned) error {
+	t := scanned{s.Server, s.Name, VerdictWord(s.Verdict.Outcome), CoverageWord(s.Verdict.Complete), []finding{}}
+	for _, f := range s.Verdict.Findings {
+		t.Findings = append(t.Findings, finding{f.Check, TierWord(f.Tier), f.Path, f.Evidence})
+	}
+	return d.out.item(t)
+}
+
+// End ends the document.
+func (d *ScanJSON) End() error { return d.out.end("]", nil) }
+
 func printed(signals []delta.Signal) []string {
 	all := make([]string, 0, len(signals))
 	for _, s := range signals {

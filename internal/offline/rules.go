@@ -62,3 +62,27 @@ var shapes = map[string]string{
 	delta.Dependent:            "What has to be sent together changed",
 	delta.Keyword:              "A keyword changed that can't be judged",
 }
+
+// checkRule names the rule of a finding.
+func checkRule(check string) rule {
+	if said, known := checkTexts[check]; known {
+		return rule{check, said[0], said[1]}
+	}
+	return rule{check, "A known attack", "A signature of the bundle speaks: the text is like that of an attack that was seen."}
+}
+
+// checkTexts says each check of docs/design/scan.md in short, and what it finds.
+var checkTexts = map[string][2]string{
+	"unicode.hidden":         {"Hidden characters", "A text has characters that a person does not see and a model reads."},
+	"terminal.escape":        {"Terminal controls", "A text has control characters, with which it can show something else on a terminal than it says."},
+	"text.concealed":         {"Concealed text", "A text stands where a person does not look: in a comment, behind much white space, in invisible markup."},
+	"payload.decoded":        {"An encoded command", "A text has an encoded run that decodes to a command."},
+	"phrase.injection":       {"Orders to a model", "A text gives orders: to ignore other instructions, to send secrets or files, or to keep something from the user."},
+	"shadowing.cross_server": {"It poses as another server's tool", "A tool takes a name that can be taken for that of another server's tool, or says how that tool is to be used."},
+	"shadowing.twin":         {"A near copy of another server's tool", "A tool resembles one of another server under the same or a similar name."},
+	"directive.imperative":   {"It pushes itself forward", "A text wants the tool to be called always, first or before others."},
+	"capability.mismatch":    {"It asks for more than its purpose needs", "A text or a parameter asks for something that the purpose of the tool does not explain."},
+	"secret.embedded":        {"A secret in the definition", "The definition holds what looks like a live credential."},
+	Unreadable:               {"The definition can't be read", "The definition can't be read in exactly one way, so that nobody can tell what it says, and it can't be approved."},
+	Nameless:                 {"The definition has no name", "Without a name this is no tool, so that the input is perhaps not what it was taken for."},
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/delta"
+	"github.com/holdfast-mcp/holdfast/core/scan"
 )
 
 // SARIF prints results in the Static Analysis Results Interchange Format 2.1.0
@@ -163,6 +164,34 @@ func (s *SARIF) Compared(c Compared) error {
 		}
 	}
 	return nil
+}
+
+// Scanned prints what a scan found, a result for each finding, and one where not
+// everything could be looked at.
+func (s *SARIF) Scanned(v Scanned) error {
+	about := subject{v.In, v.Server, v.Name, v.Start, v.End}
+	unreadable := false
+	for _, f := range v.Verdict.Findings {
+		unreadable = unreadable || f.Check == Unreadable
+		level, weight := "error", "which essentially never stands in an honest definition"
+		if f.Tier == scan.Soft {
+			level, weight = "warning", "which can stand in an honest definition too"
+		}
+		where := ""
+		if f.Path != "" {
+			where = " at " + f.Path
+		}
+		message := displayed(v.Name) + " needs a look: " + f.Check + where + ", " + weight + ". It reads: " + f.Evidence
+		err := s.result(checkRule(f.Check), level, message, f.Path, about, f.Path+"\x00"+f.Evidence, map[string]string{"tier": TierWord(f.Tier)})
+		if err != nil {
+			return err
+		}
+	}
+	if v.Verdict.Complete || unreadable {
+		return nil
+	}
+	return s.result(rule{"scan.incomplete", "Not everything could be looked at", "A check of the scan did not run to its end, so that nobody can tell that the texts are clean."},
+		"warning", displayed(v.Name)+" could not be scanned completely, so that nobody can tell that it is clean.", "", about, "", nil)
 }
 
 // tell says a line in one sentence or two.

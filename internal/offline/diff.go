@@ -58,7 +58,7 @@ func Diff(gate delta.Gate, approved, live *Listing, each func(Compared) error) e
 		return d.pair(0, 0)
 	}
 	a, l := approved.Servers(), live.Servers()
-	if (a == nil && len(l) > 1 || l == nil && len(a) > 1) && approved.broken == "" && live.broken == "" {
+	if (a == nil && len(l) > 1 || l == nil && len(a) > 1) && !approved.whole && !live.whole {
 		return fault.New(fault.Protocol, fmt.Sprintf("%q and %q can't be matched: one names several servers and the other none", approved.Name(), live.Name()),
 			`Put both into the form {"servers": {NAME: {"tools": [...]}}}.`)
 	}
@@ -186,7 +186,7 @@ func (d *differ) removed(i int) error {
 		return err
 	}
 	c := of(d.approved, a, Removed)
-	if d.approved.broken != "" && !a.Contract.Parsable() {
+	if d.approved.whole && !a.Contract.Parsable() {
 		nothing := contract.Parse([]byte("{}"))
 		c.Signals, c.Lines, c.Held = d.gate.Compare(a.Contract, nothing), d.gate.Review(a.Contract, nothing), true
 	}

@@ -19,7 +19,8 @@ type Listing struct {
 	entries []place
 	servers []string // by the index in place; one unnamed where the input names none
 	null    bool     // the input is null: nothing is recorded
-	broken  string   // why the input as a whole is one unreadable definition
+	whole   bool     // the input is one definition
+	broken  string   // why that can't be read, as far as it is known before reading it
 	more    bool     // it says that another page follows
 }
 
@@ -154,6 +155,7 @@ type splitter struct {
 // form is what an object is made of, as far as it says what the object is.
 type form struct {
 	seen    map[string]jsontext.Kind // the telling members, and what they begin with
+	lists   []string                 // the members that hold tools
 	entries []place
 	more    bool
 	twice   string // a telling member that stands twice
@@ -169,7 +171,7 @@ func split(src *source) (*Listing, error) {
 	l := &Listing{src: src, servers: []string{""}}
 	s := &splitter{dec: lenient(src.section(0, src.size)), l: l}
 	whole := func(why string) (*Listing, error) {
-		l.broken, l.servers, l.more = why, []string{""}, false
+		l.whole, l.broken, l.servers, l.more = true, why, []string{""}, false
 		l.entries = []place{{0, src.size, 0}}
 		return l, nil
 	}
@@ -211,13 +213,7 @@ func split(src *source) (*Listing, error) {
 
 // decide takes the whole object for what its members say.
 func (s *splitter) decide(root form, whole func(string) (*Listing, error)) (*Listing, error) {
-	l := s.l
-	var lists []string
-	for _, member := range []string{"tools", "result", "servers"} {
-		if k := root.seen[member]; k == '[' && member == "tools" || k == '{' && member != "tools" {
-			lists = append(lists, member)
-		}
-	}
+	l, lists := s.l, root.lists
 	_, schema := root.seen["inputSchema"]
 	_, named := root.seen["name"]
 	_, rpc := root.seen["jsonrpc"]
@@ -234,12 +230,11 @@ func (s *splitter) decide(root form, whole func(string) (*Listing, error)) (*Lis
 		return nil, unclear(l.src.name, "has a name and "+lists[0]+", so it can be read as a tool and as a listing")
 	case rpc && failed && root.seen["error"] != 'n' && len(lists) == 0:
 		return nil, unclear(l.src.name, "is the error of a server, and lists no tools")
-	case rpc && root.entries == nil && !slices.Contains(lists, "servers"):
+	case rpc && len(lists) == 0:
 		return nil, unclear(l.src.name, "is a JSON-RPC message that lists no tools")
-	case len(lists) == 0, lists[0] == "result" && root.entries == nil:
+	case len(lists) == 0:
 		return whole("") // a tool, although one without a name
-	}
-	if lists[0] == "servers" && s.bad != nil {
+	case lists[0] == "servers" && s.bad != nil:
 		return nil, s.bad
 	}
 	l.entries, l.more = root.entries, root.more
@@ -259,8 +254,8 @@ func notRunning(name string) error {
 		"Start it with `holdfast serve` and add the servers: what they list is scanned. Or give a file with a listing.")
 }
 
-// object reads an object that may be a tool, a listing or an answer. entries is
-// nil unless it holds a list of tools. Only the root may hold servers.
+// object reads an object that may be a tool, a listing or an answer. Only the root
+// may hold servers.
 func (s *splitter) object(server int, root bool) (form, error) {
 	f := form{seen: map[string]jsontext.Kind{}}
 	if _, err := s.dec.ReadToken(); err != nil {
@@ -295,22 +290,14 @@ func (s *splitter) member(f *form, name string, kind jsontext.Kind, server int, 
 	switch {
 	case name == "tools" && kind == '[':
 		entries, err := s.array(server)
-		f.entries = append(f.entries, entries...)
-		if f.entries == nil {
-			f.entries = []place{}
-		}
+		f.take(name, form{lists: []string{name}, entries: entries})
 		return err
 	case name == "result" && kind == '{':
 		inner, err := s.object(server, false)
-		f.entries, f.more = append(f.entries, inner.entries...), f.more || inner.more
-		if f.entries == nil && inner.entries != nil {
-			f.entries = []place{}
-		}
-		if f.twice == "" {
-			f.twice = inner.twice
-		}
+		f.take(name, inner)
 		return err
 	case name == "servers" && kind == '{' && root:
+		f.lists = append(f.lists, name)
 		return s.servers(f)
 	case name == "nextCursor" && kind == '"':
 		t, err := s.dec.ReadToken()
@@ -320,9 +307,20 @@ func (s *splitter) member(f *form, name string, kind jsontext.Kind, server int, 
 	return s.dec.SkipValue()
 }
 
+// take adds what a member holds.
+func (f *form) take(member string, inner form) {
+	if len(inner.lists) > 0 {
+		f.lists = append(f.lists, member)
+	}
+	f.entries, f.more = append(f.entries, inner.entries...), f.more || inner.more
+	if f.twice == "" {
+		f.twice = inner.twice
+	}
+}
+
 // array reads a list of definitions.
 func (s *splitter) array(server int) ([]place, error) {
-	entries := []place{}
+	var entries []place
 	if _, err := s.dec.ReadToken(); err != nil {
 		return nil, err
 	}
@@ -348,7 +346,6 @@ func (s *splitter) array(server int) ([]place, error) {
 
 // servers reads the map of servers.
 func (s *splitter) servers(f *form) error {
-	f.entries = []place{}
 	if _, err := s.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -385,6 +382,7 @@ func (s *splitter) server(f *form, name string) error {
 	var err error
 	switch s.dec.PeekKind() {
 	case '[':
+		inner.lists = []string{name}
 		inner.entries, err = s.array(n)
 	case '{':
 		inner, err = s.object(n, false)
@@ -394,15 +392,13 @@ func (s *splitter) server(f *form, name string) error {
 	_, program := inner.seen["command"]
 	_, remote := inner.seen["url"]
 	switch {
-	case err != nil || inner.entries != nil || s.bad != nil:
+	case err != nil || len(inner.lists) > 0 || s.bad != nil:
 	case program || remote:
 		s.bad = notRunning(s.l.src.name)
 	default:
 		s.bad = unclear(s.l.src.name, fmt.Sprintf("has a server %q that lists no tools", name))
 	}
-	f.entries, f.more = append(f.entries, inner.entries...), f.more || inner.more
-	if f.twice == "" {
-		f.twice = inner.twice
-	}
+	inner.lists = nil
+	f.take(name, inner)
 	return err
 }

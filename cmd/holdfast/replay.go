@@ -60,10 +60,13 @@ func (a *app) printReplay(r offline.Replayed) {
 	}
 	a.table([]string{"RULE", "HOLDS", "OF CHANGED", "ALONE"}, rows)
 	t := r.Total
-	a.printf("\nOf %s, %d passed by themselves: %d with other texts alone, %d with something else that asks for nothing more.\n",
-		plural(t.Changed, "changed tool"), t.Texts+t.Quiet, t.Texts, t.Quiet)
-	a.printf("%d were held (%s); with on_hold keep, %d would have been blocked meanwhile (%s).\n",
-		t.Held, percent(t.Held, t.Changed), t.Blocked, percent(t.Blocked, t.Changed))
+	a.printf("\n")
+	a.fields(
+		"changed", fmt.Sprintf("%s, of %d that stand in two versions", plural(t.Changed, "tool"), t.Pairs),
+		"passed", share(t.Texts+t.Quiet, t.Changed)+fmt.Sprintf(": %d in texts alone, %d in something else that asks for nothing more", t.Texts, t.Quiet),
+		"held", share(t.Held, t.Changed)+" by the gate",
+		"blocked", share(t.Blocked, t.Changed)+" even with on_hold keep",
+	)
 	if r.Skipped > 0 {
 		a.printf("%s\n", a.style(dim, plural(r.Skipped, "other file")+" skipped."))
 	}
@@ -75,3 +78,5 @@ func percent(n, of int) string {
 	}
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
+
+func share(n, of int) string { return fmt.Sprintf("%d (%s)", n, percent(n, of)) }

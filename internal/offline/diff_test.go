@@ -186,7 +186,7 @@ func TestErrorsOfTheReader(t *testing.T) {
 
 // TestMemory: of long listings one definition at a time is in memory, beside the names.
 func TestMemory(t *testing.T) {
-	const tools = 12_000 // of nearly 4 KB: 47 MB a listing
+	const tools = 6000 // of nearly 8 KB: 47 MB a listing
 	dir := t.TempDir()
 	write := func(name, edit string) *Listing {
 		f, err := os.Create(filepath.Join(dir, name))
@@ -214,7 +214,7 @@ func TestMemory(t *testing.T) {
 	a, l := write("old.json", "one"), write("new.json", "two")
 	n, most := 0, heap()
 	err := Diff(delta.Gate{}, a, l, func(c Compared) error {
-		if n++; n%2000 == 1 {
+		if n++; n%1500 == 1 {
 			most = max(most, heap())
 		}
 		if c.Change != Changed || c.Held || !c.TextChanged {

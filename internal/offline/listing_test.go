@@ -323,7 +323,7 @@ func (e *endless) Read(b []byte) (int, error) {
 		}
 		e.left--
 		e.rest = fmt.Appendf(nil, `{"name":"tool%d","description":"%s","inputSchema":{"type":"object","properties":{"x":{"type":"string","description":"%s"}}}}`,
-			e.left, e.edit, strings.Repeat("what it is for ", 250))
+			e.left, e.edit, strings.Repeat("what it is for ", 520))
 		if e.left > 0 {
 			e.rest = append(e.rest, ',')
 		}

@@ -32,7 +32,7 @@ func (s Scanned) Clean() bool { return s.Verdict.Outcome == scan.Clean && s.Verd
 // are held in memory, and over 64 MiB of them the scan fails with too_large. A nil
 // bundle makes no verdict complete.
 func Scan(bundle *scan.Bundle, l *Listing, each func(Scanned) error) error {
-	neighbours, err := gather(l)
+	neighbours, err := gather(l, maxNeighbours)
 	if err != nil {
 		return err
 	}
@@ -59,14 +59,14 @@ func Scan(bundle *scan.Bundle, l *Listing, each func(Scanned) error) error {
 const maxNeighbours = 64 << 20
 
 // gather reads the tools that are neighbours of others; none where there is one server.
-func gather(l *Listing) ([]scan.Neighbour, error) {
+func gather(l *Listing, most int64) ([]scan.Neighbour, error) {
 	if len(l.Servers()) < 2 {
 		return nil, nil
 	}
 	var all []scan.Neighbour
 	size := int64(0)
 	for i, p := range l.entries {
-		if size += p.end - p.start; size > maxNeighbours {
+		if size += p.end - p.start; size > most {
 			return nil, fault.New(fault.TooLarge, strconv.Quote(l.Name())+" has more than 64 MiB of tools of several servers, which are looked at together",
 				"Scan fewer servers at once, or each alone.")
 		}

@@ -59,15 +59,12 @@ func TestScan(t *testing.T) {
 }
 
 func TestTooManyNeighbours(t *testing.T) {
-	big := `{"name":"%s%d","description":"` + strings.Repeat("word ", 200_000) + `"}`
-	var tools []string
-	for i := range 35 {
-		tools = append(tools, fmt.Sprintf(big, "t", i))
+	l := read(t, `{"servers":{"x":[`+aTool+`],"y":[`+aTool+`]}}`)
+	size := int64(2 * len(aTool))
+	if all, err := gather(l, size); err != nil || len(all) != 2 {
+		t.Error(all, err)
 	}
-	list := "[" + strings.Join(tools, ",") + "]"
-	l := read(t, `{"servers":{"x":`+list+`,"y":`+list+`}}`)
-	err := Scan(scan.Embedded(), l, func(Scanned) error { return nil })
-	if fault.KindOf(err) != fault.TooLarge || fault.HintOf(err) == "" {
+	if _, err := gather(l, size-1); fault.KindOf(err) != fault.TooLarge || fault.HintOf(err) == "" {
 		t.Error(err)
 	}
 }

@@ -128,7 +128,7 @@ func blockSizes(payload int, effort float64) (alone, many int) {
 	if payload > 10_000 {
 		alone, many = 50, 160
 	}
-	return max(10, int(float64(alone)*effort)), max(32, int(float64(many)*effort))
+	return max(4, int(float64(alone)*effort)), max(16, int(float64(many)*effort))
 }
 
 // warmUp makes some calls of everything, and sees that all answer alike.

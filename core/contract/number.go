@@ -35,7 +35,7 @@ func canonicalNumber(s string) string {
 // plain reports whether s is spelled canonically already: "0", or an integer
 // that does not end in 0.
 func plain(s string) bool {
-	return s == "0" || s[len(s)-1] != '0' && strings.IndexByte(s, '.') < 0 && strings.IndexAny(s, "eE") < 0
+	return s == "0" || s[len(s)-1] != '0' && strings.IndexByte(s, '.') < 0 && !strings.ContainsAny(s, "eE")
 }
 
 // cutExponent separates the exponent, spelled without "+" and leading zeros; "0"

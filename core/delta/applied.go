@@ -253,8 +253,14 @@ func (k kinds) String() string {
 		kinds kinds
 		name  string
 	}{
-		{kindNull, "null"}, {kindBool, "boolean"}, {kindObject, "object"}, {kindArray, "array"}, {kindString, "string"},
-		{kindNumber, "number"}, {kindInteger, "integer"}, {kindFraction, "fractions"},
+		{kindNull, "null"},
+		{kindBool, "boolean"},
+		{kindObject, "object"},
+		{kindArray, "array"},
+		{kindString, "string"},
+		{kindNumber, "number"},
+		{kindInteger, "integer"},
+		{kindFraction, "fractions"},
 	} {
 		if k&one.kinds == one.kinds {
 			all = append(all, one.name)

@@ -36,14 +36,30 @@ func smallSchemas() []string {
 		schemas = append(schemas, "{"+a+"}")
 	}
 	pairs := [][2]string{
-		{`"type":"integer"`, `"minimum":0,"maximum":1`}, {`"type":"integer"`, `"minimum":1,"maximum":1`}, {`"type":"integer"`, `"exclusiveMinimum":0,"exclusiveMaximum":2`},
-		{`"type":"number"`, `"minimum":0,"maximum":1`}, {`"type":"number"`, `"minimum":1,"maximum":1`}, {`"type":"number"`, `"minimum":0,"exclusiveMaximum":1,"multipleOf":1`},
-		{`"type":"string"`, `"maxLength":0`}, {`"type":"string"`, `"minLength":1,"maxLength":1`}, {`"type":"string"`, `"enum":["a",1]`}, {`"type":"boolean"`, `"not":{"const":true}`},
-		{`"type":["string","null"]`, `"maxLength":0`}, {`"type":"integer"`, `"minimum":0,"maximum":2,"not":{"enum":[0,1]}`}, {`"type":"string"`, `"nullable":true`},
-		{`"contains":{"type":"string"}`, `"maxContains":1`}, {`"contains":{"const":"a"}`, `"maxContains":1`}, {`"contains":{"type":"string"}`, `"minContains":0`},
-		{`"properties":{"p":{}}`, `"additionalProperties":false`}, {`"properties":{"p":{}}`, `"unevaluatedProperties":false`}, {`"additionalProperties":{"type":"integer"}`, `"unevaluatedProperties":false`},
-		{`"prefixItems":[{}]`, `"items":false`}, {`"prefixItems":[{}]`, `"unevaluatedItems":false`}, {`"items":{"type":"string"}`, `"unevaluatedItems":false`},
-		{`"allOf":[{"properties":{"p":{}}}]`, `"unevaluatedProperties":false`}, {`"anyOf":[{"properties":{"p":{}}},{"required":["q"]}]`, `"unevaluatedProperties":false`},
+		{`"type":"integer"`, `"minimum":0,"maximum":1`},
+		{`"type":"integer"`, `"minimum":1,"maximum":1`},
+		{`"type":"integer"`, `"exclusiveMinimum":0,"exclusiveMaximum":2`},
+		{`"type":"number"`, `"minimum":0,"maximum":1`},
+		{`"type":"number"`, `"minimum":1,"maximum":1`},
+		{`"type":"number"`, `"minimum":0,"exclusiveMaximum":1,"multipleOf":1`},
+		{`"type":"string"`, `"maxLength":0`},
+		{`"type":"string"`, `"minLength":1,"maxLength":1`},
+		{`"type":"string"`, `"enum":["a",1]`},
+		{`"type":"boolean"`, `"not":{"const":true}`},
+		{`"type":["string","null"]`, `"maxLength":0`},
+		{`"type":"integer"`, `"minimum":0,"maximum":2,"not":{"enum":[0,1]}`},
+		{`"type":"string"`, `"nullable":true`},
+		{`"contains":{"type":"string"}`, `"maxContains":1`},
+		{`"contains":{"const":"a"}`, `"maxContains":1`},
+		{`"contains":{"type":"string"}`, `"minContains":0`},
+		{`"properties":{"p":{}}`, `"additionalProperties":false`},
+		{`"properties":{"p":{}}`, `"unevaluatedProperties":false`},
+		{`"additionalProperties":{"type":"integer"}`, `"unevaluatedProperties":false`},
+		{`"prefixItems":[{}]`, `"items":false`},
+		{`"prefixItems":[{}]`, `"unevaluatedItems":false`},
+		{`"items":{"type":"string"}`, `"unevaluatedItems":false`},
+		{`"allOf":[{"properties":{"p":{}}}]`, `"unevaluatedProperties":false`},
+		{`"anyOf":[{"properties":{"p":{}}},{"required":["q"]}]`, `"unevaluatedProperties":false`},
 	}
 	for _, p := range pairs {
 		schemas = append(schemas, "{"+p[0]+","+p[1]+"}", "{"+p[1]+"}")

@@ -129,8 +129,10 @@ func (d *document) settle(p *place) {
 		d.uses |= from2019
 		p.mixed = true
 		p.own = d.newPlace()
-		*p.own = place{doc: d, value: p.value, up: p.up, key: p.key, name: p.name, index: p.index, typed: p.typed, kinds: p.kinds, nullable: p.nullable,
-			limited: p.limited, members: p.members, required: p.required, depends: p.depends, words: p.wordsBut(kwDefault), parts: p.parts, state: settled}
+		*p.own = place{
+			doc: d, value: p.value, up: p.up, key: p.key, name: p.name, index: p.index, typed: p.typed, kinds: p.kinds, nullable: p.nullable,
+			limited: p.limited, members: p.members, required: p.required, depends: p.depends, words: p.wordsBut(kwDefault), parts: p.parts, state: settled,
+		}
 		p.targets = targets
 		p.defaults = slices.DeleteFunc(slices.Clone(p.words), func(w word) bool { return w.key != kwDefault })
 	} else if _, ok := p.word(kwDefault); ok {

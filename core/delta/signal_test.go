@@ -8,10 +8,16 @@ import (
 
 func TestSignalsPrintAndSort(t *testing.T) {
 	in := []Signal{
-		{Rule: Field, Reason: "icons"}, {Rule: "SCAN-FINDING", Reason: "unicode.hidden"}, {Rule: OutputSchema, Reason: OutputAdded},
-		{Rule: SchemaShape, Reason: Type, Path: "properties/b"}, {Rule: SchemaShape, Reason: Bound, Path: "properties/b"}, {Rule: SchemaShape, Reason: Type, Path: "#"},
-		{Rule: HintSaferFlip, Reason: "readOnlyHint", Old: "false", New: "true"}, {Rule: HintChange, Reason: "dispatch", Old: "write", New: "read"},
-		{Rule: Unavailable}, {Rule: Unavailable},
+		{Rule: Field, Reason: "icons"},
+		{Rule: "SCAN-FINDING", Reason: "unicode.hidden"},
+		{Rule: OutputSchema, Reason: OutputAdded},
+		{Rule: SchemaShape, Reason: Type, Path: "properties/b"},
+		{Rule: SchemaShape, Reason: Bound, Path: "properties/b"},
+		{Rule: SchemaShape, Reason: Type, Path: "#"},
+		{Rule: HintSaferFlip, Reason: "readOnlyHint", Old: "false", New: "true"},
+		{Rule: HintChange, Reason: "dispatch", Old: "write", New: "read"},
+		{Rule: Unavailable},
+		{Rule: Unavailable},
 	}
 	want := []string{
 		"GATE-UNAVAILABLE", "GATE-HINT-CHANGE:dispatch:write>:read", "GATE-HINT-SAFER-FLIP:readOnlyHint:false>:true",

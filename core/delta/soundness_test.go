@@ -2,7 +2,6 @@ package delta
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -173,5 +172,5 @@ func TestAPassNeverWidensARealTool(t *testing.T) {
 		}
 		c.pair(base, live)
 	}
-	t.Log(fmt.Sprintf("%d pairs pass, %d instances, of which live admits %d", c.pairs, c.instances, c.passed))
+	t.Logf("%d pairs pass, %d instances, of which live admits %d", c.pairs, c.instances, c.passed)
 }

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
 )
 
 // timeLayout has a fixed width: times sort as text, and one time has one spelling.
@@ -261,4 +260,3 @@ func (w *writer) call(c Call) {
 	w.text("refused", c.Refused)
 	w.texts("reasons", c.Reasons)
 }
-

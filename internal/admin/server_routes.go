@@ -31,7 +31,7 @@ func (a *api) serverRoutes() {
 	route(a, "get-server", http.MethodGet, one, "Get a server", a.getServer)
 	route(a, "patch-server", http.MethodPatch, one, "Change what is run, or the options, of a server", a.patchServer)
 	route(a, "remove-server", http.MethodDelete, one, "Remove a server, its records and the tokens' grants on it", a.removeServer)
-	route(a, "enable-server", http.MethodPost, one+"/enable", "Enable a server", a.switchServer(approval.Enable))
+	route(a, "enable-server", http.MethodPost, one+"/enable", "Enable a server", a.enableServer)
 	route(a, "disable-server", http.MethodPost, one+"/disable", "Disable a server and cancel its calls", a.switchServer(approval.Disable))
 	route(a, "quarantine-server", http.MethodPost, one+"/quarantine", "Quarantine a server and cancel its calls", a.switchServer(approval.Quarantine))
 	route(a, "preview-release", http.MethodGet, one+"/release", "What a release would approve and leave", a.previewRelease)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
 )
@@ -250,5 +251,37 @@ func TestOnlyAPersonGetsAnywhere(t *testing.T) {
 		}
 		h.do("POST", "/api/v1/servers/mail/release", `{}`).refused(map[bool]int{true: 403, false: 401}[who == record.Agent], code)
 		h.do("GET", "/healthz", nil).into(200, nil)
+	}
+}
+
+// TestProposalIsShownAndNamed: what an agent proposed is shown as it is, masks
+// could hide what it does, and it is enabled only by who names all of it.
+func TestProposalIsShownAndNamed(t *testing.T) {
+	h := newHome(t)
+	program := approval.Program{
+		Type: "stdio", Command: "bash", Args: []string{"-c", "echo token ;{touch,/tmp/pwned};echo password=x"},
+		Env: map[string]string{"BASH_ENV": "/tmp/evil.sh"},
+	}
+	agent := record.Actor{Kind: record.Agent, Name: "claude"}
+	if _, err := h.intake.Apply(t.Context(), "notes", func(s approval.State) (approval.Change, error) {
+		return approval.Add(s, approval.AddRequest{Name: "notes", Way: approval.ByMCP, Actor: agent, Program: program, Incarnation: "i1"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var s admin.Server
+	h.do("GET", "/api/v1/servers/notes", nil).into(200, &s)
+	if s.Program.Args[1] != program.Args[1] || s.Program.Env["BASH_ENV"] != "/tmp/evil.sh" || s.Digest != string(program.Digest()) {
+		t.Errorf("shown: %+v", s)
+	}
+	const enable = "/api/v1/servers/notes/enable?expected_incarnation=i1"
+	h.do("POST", enable, nil).refused(422, "bad_input")
+	h.do("POST", enable+"&expected_program=sha256:00", nil).refused(409, "review_out_of_date")
+	h.do("PATCH", "/api/v1/servers/notes", `{"expected_incarnation":"i1","program":{"env":{"MINE":"secret"}}}`).refused(403, "forbidden")
+	h.do("POST", enable+"&expected_program="+s.Digest, nil).into(200, &s)
+	if s.Proposal || !s.Enabled || s.Program.Env["BASH_ENV"] != "***" {
+		t.Errorf("enabled: %+v", s)
+	}
+	if audit := h.do("GET", "/api/v1/audit", nil).Body.String(); strings.Count(audit, `/tmp/evil.sh`) != 2 || strings.Count(audit, s.Digest) != 2 {
+		t.Errorf("proposed and enabled are to say what runs: %s", audit)
 	}
 }

@@ -108,6 +108,7 @@ func (a *app) printServer(s admin.Server) {
 	a.fields(append(rows,
 		"says it is", visible(strings.TrimSpace(s.State.ServerName+" "+s.State.ServerVersion)),
 		"protocol", s.State.ProtocolVersion, "pid", pid, "since", maybeClock(s.State.Since, ""),
+		"not listed", visible(s.State.ListingError),
 		"enabled tools", visible(strings.Join(s.Options.EnabledTools, ", ")), "disabled tools", visible(strings.Join(s.Options.DisabledTools, ", ")),
 		"added", clock(s.Created), "incarnation", s.Incarnation,
 	)...)

@@ -66,6 +66,7 @@ type Connection struct {
 	ProtocolVersion string     `json:"protocol_version,omitempty"`
 	ServerName      string     `json:"server_name,omitempty" doc:"As it calls itself"`
 	ServerVersion   string     `json:"server_version,omitempty"`
+	ListingError    string     `json:"listing_error,omitempty" doc:"Connected, but why what it offers could not be listed: what is shown of it is what was listed before"`
 }
 
 // Counts of records. Ready ones can be called; InReview wait for a person.
@@ -144,6 +145,7 @@ func connectionOf(st ServerState) Connection {
 	return Connection{
 		Phase: st.Phase, Since: moment(st.Since), Error: st.Error, NextTry: moment(st.NextTry), PID: st.PID,
 		ProtocolVersion: st.ProtocolVersion, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
+		ListingError: st.ListingError,
 	}
 }
 
@@ -195,6 +197,9 @@ func summary(v Server, now time.Time) string {
 func phrase(s Connection, now time.Time) string {
 	text := strings.ReplaceAll(s.Phase, "_", " ")
 	if s.Phase == "connected" {
+		if s.ListingError != "" {
+			text += ", but could not be listed: " + strings.TrimSuffix(s.ListingError, ".")
+		}
 		return text
 	}
 	if s.NextTry != nil {

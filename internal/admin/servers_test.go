@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 func TestServerIsAddedQuarantinedAndShown(t *testing.T) {
@@ -74,7 +76,7 @@ func TestAddRefusals(t *testing.T) {
 		"duplicate":     {`{"name":"a","name":"b","program":{"command":"x"}}`, 400, "bad_input", "JSON"},
 		"trailing":      {`{"name":"a","program":{"command":"x"}} {}`, 400, "bad_input", "follows"},
 		"no json":       {`nonsense`, 400, "bad_input", "JSON"},
-		"too large":     {`{"name":"` + strings.Repeat("a", 2<<20) + `"}`, 413, "too_large", ""},
+		"too large":     {`{"name":"` + strings.Repeat("a", 2<<20) + `"}`, 413, "too_large", "1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.t = t
@@ -283,5 +285,62 @@ func TestProposalIsShownAndNamed(t *testing.T) {
 	}
 	if audit := h.do("GET", "/api/v1/audit", nil).Body.String(); strings.Count(audit, `/tmp/evil.sh`) != 2 || strings.Count(audit, s.Digest) != 2 {
 		t.Errorf("proposed and enabled are to say what runs: %s", audit)
+	}
+}
+
+// TestUnlistedServerSaysSo: connected is not the whole truth about a server of
+// which nothing can be seen.
+func TestUnlistedServerSaysSo(t *testing.T) {
+	h := newHome(t)
+	h.add("mail", tool("send", "Sends."))
+	h.offers.states["mail"] = admin.ServerState{Phase: "connected", ListingError: "it names the tool \"send\" twice"}
+	var s admin.Server
+	h.do("GET", "/api/v1/servers/mail", nil).into(200, &s)
+	if !strings.Contains(s.Summary, "could not be listed: it names") || !strings.Contains(s.State.ListingError, "twice") {
+		t.Errorf("%+v", s)
+	}
+	var st admin.Status
+	h.do("GET", "/api/v1/status", nil).into(200, &st)
+	if len(st.Warnings) != 1 || !strings.Contains(st.Warnings[0], "mail") || !strings.Contains(st.Warnings[0], "twice") {
+		t.Errorf("%q", st.Warnings)
+	}
+}
+
+// TestBrokenStoreIsTold: without the audit nothing is done, and people are told.
+func TestBrokenStoreIsTold(t *testing.T) {
+	h := newHome(t)
+	h.do("GET", "/readyz", nil).into(200, nil)
+	h.broken = fault.New(fault.Storage, "the disk is full", "")
+	if p := h.do("GET", "/readyz", nil).refused(503, "unavailable"); !strings.Contains(p.Detail, "audit") {
+		t.Errorf("%q", p.Detail)
+	}
+	h.do("GET", "/healthz", nil).into(200, nil)
+	var st admin.Status
+	h.do("GET", "/api/v1/status", nil).into(200, &st)
+	if len(st.Warnings) != 1 || !strings.Contains(st.Warnings[0], "the disk is full") {
+		t.Errorf("%q", st.Warnings)
+	}
+}
+
+// TestServerOfThousandsIsReleased: the largest listing that there may be fits into
+// one decision.
+// TestServerOfThousandsIsReleased: a decision about very many tools is one request.
+func TestServerOfThousandsIsReleased(t *testing.T) {
+	h := newHome(t)
+	const many = 2000 // with names so long that the request has over 1 MiB
+	var tools []string
+	for i := range many {
+		tools = append(tools, tool(fmt.Sprintf("%s_%d", strings.Repeat("a_long_name", 45), i), "Does."))
+	}
+	h.add("big", tools...)
+	h.release("big")
+	var s admin.Server
+	h.do("GET", "/api/v1/servers/big", nil).into(200, &s)
+	if s.Quarantined || s.Tools.Ready != many {
+		t.Errorf("%q %+v", s.Summary, s.Tools)
+	}
+	p := h.do("POST", "/api/v1/servers/big/tools/approve", `{"expected_incarnation":"`+strings.Repeat("a", 17<<20)+`"}`).refused(413, "too_large")
+	if !strings.Contains(p.Detail, "16 MiB") || p.Hint == "" {
+		t.Errorf("%q %q", p.Detail, p.Hint)
 	}
 }

@@ -97,6 +97,7 @@ type home struct {
 	who     record.Actor
 	log     bytes.Buffer
 	ready   error
+	broken  error // why nothing can be written
 }
 
 func newHome(t *testing.T) *home {
@@ -130,9 +131,10 @@ func newHome(t *testing.T) *home {
 		Config: func() admin.Config {
 			return admin.Config{Path: "holdfast.json", DefaultTrustMode: c.Law.DefaultMode, Servers: []admin.ConfigServer{}, Warnings: []string{}}
 		},
-		Daemon:  func() admin.Daemon { return admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"} },
-		Ready:   func(context.Context) error { return h.ready },
-		Version: "test", Now: time.Now, Log: log,
+		Daemon:      func() admin.Daemon { return admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"} },
+		AuditHealth: func() error { return h.broken },
+		Ready:       func(context.Context) error { return h.ready },
+		Version:     "test", Now: time.Now, Log: log,
 	}, func(*http.Request) record.Actor { return h.who })
 	return h
 }

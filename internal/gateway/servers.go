@@ -198,17 +198,29 @@ func (g *Gateway) propose(ctx context.Context, s *session, x wire.Exchange, name
 			"A person can add the server with: holdfast server add.")
 	}
 	incarnation := rand.Text()
+	g.proposing.Lock() // one at a time, so that the count below is right
+	defer g.proposing.Unlock()
 	_, err := g.o.Tools.Apply(ctx, name, func(state approval.State) (approval.Change, error) {
 		return approval.Add(state, approval.AddRequest{
 			Name: name, Way: approval.ByMCP, Actor: s.actor(), Program: add.program, Options: add.options,
-			Quarantine: add.ask, Incarnation: incarnation,
+			Quarantine: add.ask, Incarnation: incarnation, Proposals: g.proposals(),
 		})
 	})
 	if err != nil {
 		return g.actRefused(s, x, name, err)
 	}
-	return answered("Proposed: the server "+name+" is stored and does not run. A person decides, with: holdfast server enable "+name+".",
+	return answered("Proposed: the server "+name+" is stored and does not run. A person looks at it and decides, with: holdfast server enable "+name,
 		marshal(map[string]any{"name": name, "state": "proposed", "enabled": false}))
+}
+
+// proposals counts the servers that agents proposed and nobody decided on.
+func (g *Gateway) proposals() (n int) {
+	for _, s := range g.o.Tools.Catalogue().Servers() {
+		if s.Proposal {
+			n++
+		}
+	}
+	return n
 }
 
 // tighten runs an act that agents may ask for.

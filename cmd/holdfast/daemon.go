@@ -111,6 +111,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		// No Judge: the structural gate and the scan come with the next version.
 		// Until then nobody can tell, and what needs them is held.
 		Swapped:        d.swapped,
+		Listed:         d.pool.ListingTaken,
 		VerifyInterval: func() time.Duration { return d.inForce.Load().Verify },
 		Now:            time.Now, Log: d.log,
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -136,7 +137,10 @@ func (s *Session) initialize(ctx context.Context, me ClientInfo) (ServerInfo, er
 		return ServerInfo{}, errors.New("the server's answer to initialize names no protocol version")
 	}
 	if !slices.Contains(Versions, version) {
-		return ServerInfo{}, fmt.Errorf("the server speaks MCP %.20q, which is not one of %v", version, Versions)
+		if strings.Trim(version, "0123456789-") != "" || len(version) > 10 {
+			return ServerInfo{}, fmt.Errorf("the server names a protocol version that is none; it has to be one of %v", Versions)
+		}
+		return ServerInfo{}, fmt.Errorf("the server speaks MCP %q, which is not one of %v", version, Versions)
 	}
 	if err := s.Notify(ctx, "notifications/initialized", nil); err != nil {
 		return ServerInfo{}, err

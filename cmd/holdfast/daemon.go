@@ -119,6 +119,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Store: d.store, Lister: lister{d},
 		Bundle:         func() *scan.Bundle { return d.signatures.Load().bundle },
 		Swapped:        d.swapped,
+		Listed:         d.pool.ListingTaken,
 		VerifyInterval: func() time.Duration { return d.inForce.Load().Verify },
 		Now:            time.Now, Log: d.log,
 	})

@@ -26,6 +26,10 @@ const (
 	MaxTools   = 10_000
 	MaxListing = 64 << 20 // bytes
 	MaxRecords = 20_000
+	// MaxValues bounds the JSON values in all definitions of a listing
+	// (contract.Contract.Values): what is read takes more room than its bytes, up to
+	// 25 times as much, and some 150 MiB for a listing of so many values.
+	MaxValues = 2_000_000
 )
 
 var kinds = []Kind{Tool, Prompt, Template, Instructions}
@@ -49,7 +53,7 @@ func (l Listing) check(s State) (map[named]int, error) {
 			"the listing of server "+server+" has "+strconv.Itoa(len(l.Offers))+" entries, and "+strconv.Itoa(MaxTools)+" is the limit",
 			"Nothing was changed; offer fewer tools, or split the server.")
 	}
-	size, known := 0, len(s.Records)
+	size, values, known := 0, 0, len(s.Records)
 	stands := make(map[named]int, len(l.Offers))
 	for i, o := range l.Offers {
 		if !slices.Contains(kinds, o.Kind) {
@@ -57,6 +61,7 @@ func (l Listing) check(s State) (map[named]int, error) {
 				"Nothing was changed; this is a fault of Holdfast, please report it.")
 		}
 		size += len(o.Contract.Raw())
+		values += o.Contract.Values()
 		if o.nameless() {
 			continue
 		}
@@ -70,6 +75,11 @@ func (l Listing) check(s State) (map[named]int, error) {
 	if size > MaxListing {
 		return nil, refuse(CodeTooLarge,
 			"the listing of server "+server+" has "+strconv.Itoa(size)+" bytes, and "+strconv.Itoa(MaxListing)+" is the limit",
+			"Nothing was changed; offer fewer or smaller tools, or split the server.")
+	}
+	if values > MaxValues {
+		return nil, refuse(CodeTooLarge,
+			"the tools of server "+server+" consist of "+strconv.Itoa(values)+" JSON values, and "+strconv.Itoa(MaxValues)+" is the limit",
 			"Nothing was changed; offer fewer or smaller tools, or split the server.")
 	}
 	for _, r := range s.Records {

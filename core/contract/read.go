@@ -18,6 +18,7 @@ var errTooDeep = fmt.Errorf("it is nested over %d levels", MaxDepth)
 type reader struct {
 	dec  *jsontext.Decoder
 	text string // the definition; strings without escapes are slices of it
+	read int    // values
 
 	// Stacks of what is open, and the slabs that finished arrays and objects
 	// are cut from, so that a definition costs few allocations.
@@ -28,8 +29,9 @@ type reader struct {
 	nodes   slab[node]
 }
 
-// read gives the value of raw, or what is wrong with it and where.
-func read(raw []byte) (Value, string) {
+// read gives the value of raw and how many values it consists of, or what is wrong
+// with it and where.
+func read(raw []byte) (Value, int, string) {
 	r := reader{dec: jsontext.NewDecoder(bytes.NewBuffer(raw)), text: string(raw)}
 	// What will be needed, nearly exactly: brackets and quotes are rare inside texts.
 	r.member.expect(bytes.Count(raw, []byte(`":`)))
@@ -37,20 +39,21 @@ func read(raw []byte) (Value, string) {
 	r.valueOf.expect(16)
 	v, err := r.value(0)
 	if err != nil {
-		return Value{}, r.describe(err)
+		return Value{}, 0, r.describe(err)
 	}
 	end := r.dec.InputOffset()
 	if _, err := r.dec.ReadToken(); err != io.EOF {
-		return Value{}, fmt.Sprintf("something stands behind the JSON value, after byte %d", end)
+		return Value{}, 0, fmt.Sprintf("something stands behind the JSON value, after byte %d", end)
 	}
 	if v.kind != Object {
-		return Value{}, "it is a JSON value, but no object: " + v.kind.String()
+		return Value{}, 0, "it is a JSON value, but no object: " + v.kind.String()
 	}
-	return v, ""
+	return v, r.read, ""
 }
 
 // value reads the next value; depth is that of what it stands in.
 func (r *reader) value(depth int) (Value, error) {
+	r.read++
 	switch kind := r.dec.PeekKind(); kind {
 	case '{', '[':
 		switch {
@@ -119,7 +122,9 @@ func (r *reader) object(depth int) (Value, error) {
 	if len(r.members) > first {
 		v.node = r.node()
 		v.node.members = r.member.cut(r.members[first:])
-		v.node.sorted = sortedOrder(v.node.members)
+		if order := sortedOrder(v.node.members); order != nil {
+			v.node.sorted = &order
+		}
 		r.members = r.members[:first]
 	}
 	_, err = r.dec.ReadToken()

@@ -41,7 +41,7 @@ type Value struct {
 type node struct {
 	items   []Value
 	members []Member // in the order that was sent
-	sorted  []int32  // indices of members by name; nil when they were sent in that order
+	sorted  *[]int32 // indices of members by name; nil when they were sent in that order
 }
 
 // Member is one name and value of an object.
@@ -76,7 +76,7 @@ func (v Value) Sorted(i int) Member { return v.node.at(i) }
 // at is member i in the order of names.
 func (n *node) at(i int) Member {
 	if n.sorted != nil {
-		i = int(n.sorted[i])
+		i = int((*n.sorted)[i])
 	}
 	return n.members[i]
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
+	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
@@ -294,12 +295,39 @@ func TestFailedListings(t *testing.T) {
 	if err := r.i.Discover(t.Context(), "notes"); fault.KindOf(err) != fault.Protocol {
 		t.Errorf("a name twice: %v", err)
 	}
+	// How each pass ended is told, refusals of the law too.
+	r.mu.Lock()
+	if n := len(r.ended); n < 9 || fault.KindOf(r.ended[n-1]) != fault.Protocol || r.ended[n-2] != loop || r.ended[n-3] != nil {
+		t.Errorf("passes ended with %v", r.ended)
+	}
+	r.mu.Unlock()
 	if got := len(r.audit(record.TypePass)); got != 5 {
 		t.Errorf("%d entries", got)
 	}
 	if !strings.Contains(r.log.String(), "a listing could not be taken") {
 		t.Error("nothing was logged")
 	}
+}
+
+// A definition that is no text can be held, written down and shown like any other,
+// and the others of its server go on.
+func TestUnreadableDefinitionIsHeldAlone(t *testing.T) {
+	r := newRoom(t)
+	r.add("notes", approval.Options{TrustMode: "auto"})
+	bad := func(raw string) approval.Offer {
+		return approval.Offer{Kind: approval.Tool, Name: "b", Contract: contract.Parse([]byte(raw))}
+	}
+	r.offer("notes", tool("a", "1"), bad("{\"name\":\"b\",\"x\":\"\xe9\xff\"}"), tool("c", "1"))
+	r.discover("notes")
+	if got := r.statuses("notes"); !strings.Contains(got, "a approved") || !strings.Contains(got, "b pending") || !strings.Contains(got, "c approved") {
+		t.Errorf("statuses: %s", got)
+	}
+	r.offer("notes", tool("a", "2"), bad(`{"name":"b","x":1,"x":2}`), tool("c", "2"))
+	r.discover("notes")
+	if got := r.statuses("notes"); !strings.Contains(got, "a approved") || !strings.Contains(got, "b pending") {
+		t.Errorf("statuses: %s", got)
+	}
+	r.same()
 }
 
 func TestLeftOutEntriesAreReportedOnce(t *testing.T) {

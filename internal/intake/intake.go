@@ -55,7 +55,11 @@ type Options struct {
 	Swapped func(*dispatch.Catalogue)
 	// Restarted is told, after Swapped, that what is run changed for a server. The
 	// catalogue has its new incarnation already. It must not block.
-	Restarted      func(server string)
+	Restarted func(server string)
+	// Listed, which may be nil, is told how a pass ended: nil when its listing was
+	// taken in, or why the server could not be listed or the law refused its listing.
+	// It must not block.
+	Listed         func(server string, err error)
 	VerifyInterval func() time.Duration // 0: every call
 	Now            func() time.Time
 	Log            *slog.Logger

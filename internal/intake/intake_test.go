@@ -152,6 +152,7 @@ type room struct {
 	mu        sync.Mutex
 	swapped   []*dispatch.Catalogue
 	restarted []string
+	ended     []error // of passes
 }
 
 func newRoom(t testing.TB) *room {
@@ -192,6 +193,11 @@ func (r *room) start() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.restarted = append(r.restarted, server)
+		},
+		Listed: func(_ string, err error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.ended = append(r.ended, err)
 		},
 		VerifyInterval: func() time.Duration { return r.interval },
 		Now:            time.Now,

@@ -24,6 +24,7 @@ func (i *Intake) passDone(ctx context.Context, server string, l approval.Listing
 	i.passes.Lock()
 	i.passed[server] = verified
 	i.passes.Unlock()
+	i.ended(server, nil)
 
 	if !change.Empty() {
 		i.o.Log.Info("pass taken in", "server", server, "listed", len(l.Offers), "changed", len(change.Records))
@@ -67,6 +68,7 @@ func (i *Intake) listingFailed(ctx context.Context, server string, err error) {
 	if ctx.Err() != nil {
 		return // nobody waits any more
 	}
+	i.ended(server, err)
 	kind := fault.KindOf(err)
 	i.o.Log.Warn("a listing could not be taken", "server", server, "kind", string(kind), "error", err)
 	if slices.Contains(weather, kind) {
@@ -75,6 +77,12 @@ func (i *Intake) listingFailed(ctx context.Context, server string, err error) {
 	why := shorten(err.Error())
 	if i.firstTime(server, string(kind)+" "+why) {
 		i.write(ctx, server, "listing_failed", map[string]string{"kind": string(kind), "why": why})
+	}
+}
+
+func (i *Intake) ended(server string, err error) {
+	if i.o.Listed != nil {
+		i.o.Listed(server, err)
 	}
 }
 

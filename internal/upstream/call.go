@@ -184,18 +184,23 @@ func (c *connection) callFailed(ctx, caller context.Context, g dispatch.Granted,
 		return fault.Wrap(err, fault.Upstream, fmt.Sprintf("the call of %s on %s failed: %v%s", g.Tool, name, err, happened), httpHint(h.Status))
 	}
 	c.announced() // it may be another server that answers next
-	return fault.Wrap(err, kind, fmt.Sprintf("the connection to %s failed during the call of %s: %s%s", name, g.Tool, c.reason(err), happened), "")
+	reason, err := c.reason(err)
+	f := fault.Wrap(err, kind, fmt.Sprintf("the connection to %s failed during the call of %s%s%s", name, g.Tool, reason, happened), "")
+	c.server.pool.o.Log.Warn("a call failed with its connection", "server", name, "error", told(f))
+	return f
 }
 
-// reason is a short cause for the connection's end, with the program's last words.
-func (c *connection) reason(err error) string {
+// reason is why the connection ended, as the end of a sentence for agents, and the
+// cause with what the program or the transport said, which is not for them: the
+// last line of a dying program is no sentence of ours.
+func (c *connection) reason(err error) (string, error) {
 	select {
 	case <-c.session.Done():
 		<-c.gone // at once after Done
-		if f, ok := errors.AsType[*fault.Error](c.why()); ok {
-			return f.What
+		if why := c.why(); why != nil {
+			return ": " + why.Error(), why
 		}
 	default:
 	}
-	return c.secrets.clean(err.Error())
+	return c.secrets.cause(err)
 }

@@ -114,11 +114,13 @@ func (c *connection) endWithProgram(conn wire.Conn) {
 	}
 }
 
-// describe takes what the server says of itself.
+// describe takes what the server says of itself. It may be what we said to it: a
+// server that echoes its key as its name must not have it shown. The protocol version
+// is one of those that we know.
 func (c *connection) describe(info wire.ServerInfo) {
 	c.state.ProtocolVersion = info.ProtocolVersion
-	c.state.ServerName = oneLine(textAt(info.Result, "serverInfo", "name"), maxName)
-	c.state.ServerVersion = oneLine(textAt(info.Result, "serverInfo", "version"), maxName)
+	c.state.ServerName = c.secrets.oneLine(textAt(info.Result, "serverInfo", "name"), maxName)
+	c.state.ServerVersion = c.secrets.oneLine(textAt(info.Result, "serverInfo", "version"), maxName)
 	_, c.tools = wire.Find(info.Result, "capabilities", "tools")
 }
 
@@ -140,7 +142,7 @@ func (c *connection) junkLine(err error) error {
 	n := c.junk
 	c.mu.Unlock()
 	if line, ok := errors.AsType[*wire.LineError](err); ok {
-		c.process.log.add("stdout: " + string(line.Head))
+		c.process.log.add("stdout: "+string(line.Head), true)
 	}
 	if n == 1 {
 		c.server.pool.o.Log.Warn("server writes to stdout what is no MCP message; it is skipped, and said once", "server", c.server.name, "error", err)
@@ -201,14 +203,15 @@ func (c *connection) why() error {
 	name := c.server.name
 	if c.process != nil && (errors.Is(err, io.EOF) || errors.Is(err, wire.ErrClosed)) {
 		if how, ok := c.process.ended(); ok {
-			return fault.New(fault.Upstream, fmt.Sprintf("the program of %s ended (%s)%s", name, how, c.lastWords()), "See the server's log for what it wrote.")
+			return fault.Wrap(c.lastWords(err), fault.Upstream, fmt.Sprintf("the program of %s ended (%s)", name, how), "See the server's log for what it wrote.")
 		}
-		return fault.New(fault.Upstream, fmt.Sprintf("%s closed its standard output%s", name, c.lastWords()), "See the server's log for what it wrote.")
+		return fault.Wrap(c.lastWords(err), fault.Upstream, name+" closed its standard output", "See the server's log for what it wrote.")
 	}
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
-	return fault.Wrap(err, fault.Upstream, fmt.Sprintf("the connection to %s ended: %s", name, c.secrets.clean(err.Error())), "")
+	reason, err := c.secrets.cause(err)
+	return fault.Wrap(err, fault.Upstream, fmt.Sprintf("the connection to %s ended%s", name, reason), "")
 }
 
 // stop ends the session and the process group, and waits for it.

@@ -33,13 +33,14 @@ func (c *connection) explainStart(ctx context.Context, err error) error {
 	if line, ok := errors.AsType[*wire.LineError](err); ok {
 		f = fault.Wrap(line, fault.Protocol, fmt.Sprintf("%s writes text to its standard output that is no MCP message, over and over", name), "Check that the command starts an MCP server over stdio.")
 	} else if refused, ok := errors.AsType[*wire.RefusedError](err); ok {
-		f = fault.Wrap(err, fault.Upstream, fmt.Sprintf("%s refused to begin a session: error %d%s", name, code(refused.Object), said(c.secrets, textAt(refused.Object, "message"))), "See the server's log.")
+		f = fault.Wrap(c.secrets.saying(err, itSaid, textAt(refused.Object, "message")), fault.Upstream, fmt.Sprintf("%s refused to begin a session: error %d", name, code(refused.Object)), "See the server's log.")
 	} else if h, ok := errors.AsType[*wire.HTTPError](err); ok {
 		f = fault.Wrap(err, fault.Upstream, fmt.Sprintf("%s could not be connected to: %v", name, err), httpHint(h.Status))
 	} else if errors.Is(err, context.DeadlineExceeded) {
-		f = fault.Wrap(err, fault.Timeout, fmt.Sprintf("%s did not answer initialize within %s%s", name, c.server.pool.timing.initialize, c.lastWords()), "Check that the command starts an MCP server over stdio, or that the url is that of an MCP server.")
+		f = fault.Wrap(c.lastWords(err), fault.Timeout, fmt.Sprintf("%s did not answer initialize within %s", name, c.server.pool.timing.initialize), "Check that the command starts an MCP server over stdio, or that the url is that of an MCP server.")
 	} else {
-		f = fault.Wrap(err, fault.Upstream, fmt.Sprintf("%s could not be connected to: %s", name, c.secrets.clean(err.Error())), "Check that the server runs and that its url is right.")
+		reason, cause := c.secrets.cause(err)
+		f = fault.Wrap(cause, fault.Upstream, name+" could not be connected to"+reason, "Check that the server runs and that its url is right.")
 	}
 	return f
 }
@@ -49,24 +50,18 @@ func (c *connection) explainExit(err error) error {
 	if !ok {
 		how = "it closed its standard output"
 	}
-	return fault.Wrap(err, fault.Upstream, fmt.Sprintf("the program of %s ended before it had answered initialize (%s)%s", c.server.name, how, c.lastWords()),
+	return fault.Wrap(c.lastWords(err), fault.Upstream, fmt.Sprintf("the program of %s ended before it had answered initialize (%s)", c.server.name, how),
 		"Run the command by hand to see what it needs; its log has all that it wrote.")
 }
 
-// lastWords quotes the last line of the program, for the end of a sentence.
-func (c *connection) lastWords() string {
-	if c.process == nil {
-		return ""
-	}
-	return said(c.secrets, c.process.lastWords())
-}
+const itSaid = "; it said: "
 
-// said quotes foreign text, for the end of a sentence.
-func said(secrets *scrubber, text string) string {
-	if text = oneLine(secrets.clean(text), maxWords); text == "" {
-		return ""
+// lastWords puts the last line of the program behind a cause.
+func (c *connection) lastWords(err error) error {
+	if c.process == nil {
+		return err
 	}
-	return "; it said: " + text
+	return c.secrets.saying(err, itSaid, c.process.lastWords())
 }
 
 func httpHint(status int) string {

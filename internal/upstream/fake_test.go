@@ -29,6 +29,8 @@ type fakeServer struct {
 	how string
 	mu  sync.Mutex
 	out *os.File
+
+	lists int
 }
 
 func (f *fakeServer) send(message []byte) { f.print(string(message) + "\n") }
@@ -38,6 +40,9 @@ func (f *fakeServer) print(text string) {
 	defer f.mu.Unlock()
 	_, _ = f.out.WriteString(text)
 }
+
+// unreadable are entries of a listing that can't be read, of which three have a name.
+const unreadable = `{"name":"twice","x":1,"x":2},{"name":"latin","description":"` + "\xe9" + `"},{"name":"half","description":"\ud800"},{"name":"a","name":"b"},{"name":"\ud800"},nil`
 
 const fakeTools = `{"name":"echo","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}},{"name":"huge","inputSchema":{"type":"object"}},{"name":"garble","inputSchema":{"type":"object"}},{"name":"announce","inputSchema":{"type":"object"}}`
 
@@ -112,6 +117,11 @@ func (f *fakeServer) take(m wire.Message) {
 		case "silent":
 		case "refuse":
 			f.send(wire.NewError(m.ID, -32000, "not for \x1b[1myou", nil))
+		case "echo": // its key, in disguise
+			key := os.Getenv("OWN_TOKEN")
+			fmt.Fprintln(os.Stderr, "key", key, key[:5]+"\u200b"+key[5:])
+			f.print("stdout " + strings.Repeat("x", 240) + key + "\n")
+			f.send(wire.NewResult(m.ID, []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"name `+key+`","version":"`+key[:6]+"\u200b"+key[6:]+`"}}`)))
 		case "old":
 			f.send(wire.NewResult(m.ID, []byte(`{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"f","version":"1"}}`)))
 		default:
@@ -144,6 +154,24 @@ func (f *fakeServer) list(m wire.Message) {
 	switch f.how {
 	case "endless":
 		page("", strconv.FormatInt(time.Now().UnixNano(), 36))
+	case "fat": // nothing, with a lot around it
+		f.send(wire.NewResult(m.ID, []byte(`{"tools":[],"_meta":{"x":"`+strings.Repeat("x", 12<<20)+`"},"nextCursor":"`+strconv.FormatInt(time.Now().UnixNano(), 36)+`"}`)))
+	case "longcursor":
+		page("", strconv.FormatInt(time.Now().UnixNano(), 36)+strings.Repeat("c", 5000))
+	case "values":
+		var tools []string
+		for i := range 15 {
+			tools = append(tools, fmt.Sprintf(`{"name":"%x%d","x":[%s0]}`, m.Params, i, strings.Repeat("0,", 200_000)))
+		}
+		page(strings.Join(tools, ","), strconv.FormatInt(time.Now().UnixNano(), 36))
+	case "unreadable":
+		page(`{"name":"good"},`+unreadable+`,{"name":"last"}`, "")
+	case "fickle": // each second listing fails
+		if f.lists++; f.lists%2 == 0 {
+			f.send(wire.NewError(m.ID, -32603, "out of \x1b[1morder "+os.Getenv("OWN_TOKEN"), nil))
+			return
+		}
+		page(fakeTools, "")
 	case "circle":
 		page("", "again")
 	case "many":

@@ -25,7 +25,7 @@ var fast = timing{
 	initialize: 5 * time.Second, listing: 5 * time.Second,
 	firstRetry: 20 * time.Millisecond, lastRetry: 100 * time.Millisecond, stable: time.Minute, soon: 10 * time.Millisecond,
 	eof: 3 * time.Second, term: 3 * time.Second, kill: 3 * time.Second,
-	notify: 50 * time.Millisecond,
+	notify: 50 * time.Millisecond, lastNotify: 100 * time.Millisecond,
 }
 
 type house struct {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,9 +18,10 @@ import (
 )
 
 const (
-	maxPages    = 2000 // of one listing
-	maxToolName = 256  // bytes; a longer name can't be read by a person
-	maxLeftOut  = 100  // entries that are told one by one
+	maxPages    = 2000    // of one listing
+	maxCursor   = 4 << 10 // bytes of one, as it is written
+	maxToolName = 256     // bytes; a longer name can't be read by a person
+	maxLeftOut  = 100     // entries that are told one by one
 )
 
 // list takes one complete listing of the tools: all of it, or an error. It waits
@@ -38,13 +40,27 @@ func (c *connection) list(ctx context.Context) (approval.Listing, error) {
 	c.mu.Unlock()
 	began := time.Now()
 
-	l := &lister{name: c.server.name, secrets: c.secrets, names: map[string]bool{}, cursors: map[string]bool{}}
+	l := &lister{name: c.server.name, secrets: c.secrets, names: map[string]bool{}, cursors: map[[sha256.Size]byte]bool{}}
 	l.Incarnation = c.server.incarnation
 	if err := l.tools(ctx, c); err != nil {
-		return approval.Listing{}, c.listingFailed(ctx, err)
+		err = c.listingFailed(ctx, err)
+		if !errors.Is(ctx.Err(), context.Canceled) { // else nobody wants it any more
+			c.untrusted()
+			c.server.listed(err, false)
+		}
+		return approval.Listing{}, err
 	}
 	c.accept(l.Offers, changes, began)
+	c.server.listed(nil, false)
 	return l.Listing, nil
+}
+
+// untrusted ends what the last good listing was worth: a server that does not list
+// any more may have changed.
+func (c *connection) untrusted() {
+	c.mu.Lock()
+	c.verified = time.Time{}
+	c.mu.Unlock()
 }
 
 // accept keeps what was listed, as what calls are held against. A change that was
@@ -73,7 +89,8 @@ func (c *connection) listingFailed(ctx context.Context, err error) error {
 	}
 	_, junk := errors.AsType[*wire.SyntaxError](err)
 	_, long := errors.AsType[*wire.TooLongError](err)
-	f := fault.Wrap(err, fault.Upstream, fmt.Sprintf("%s could not list its tools: %s", c.server.name, c.secrets.clean(err.Error())), "Restart the server; see its log.")
+	reason, err := c.secrets.cause(err)
+	f := fault.Wrap(err, fault.Upstream, c.server.name+" could not list its tools"+reason, "Restart the server; see its log.")
 	if junk || long {
 		f.Kind = fault.Protocol
 	} else {
@@ -88,8 +105,9 @@ type lister struct {
 	name    string
 	secrets *scrubber
 	names   map[string]bool
-	cursors map[string]bool
-	bytes   int
+	cursors map[[sha256.Size]byte]bool // their hashes: a cursor can be long
+	bytes   int                        // of whole pages
+	values  int                        // of what was read
 	entries int
 	left    int
 }
@@ -113,7 +131,10 @@ func (l *lister) tools(ctx context.Context, c *connection) error {
 			if page == 1 && !c.tools && code(m.Error) == wire.CodeMethodNotFound {
 				return nil // it said that it has none
 			}
-			return fault.New(fault.Upstream, fmt.Sprintf("%s answered the listing of its tools with error %d%s", l.name, code(m.Error), said(c.secrets, textAt(m.Error, "message"))), "See the server's log.")
+			return fault.Wrap(c.secrets.saying(nil, itSaid, textAt(m.Error, "message")), fault.Upstream, fmt.Sprintf("%s answered the listing of its tools with error %d", l.name, code(m.Error)), "See the server's log.")
+		}
+		if l.bytes += len(m.Result); l.bytes > approval.MaxListing { // whatever is in it
+			return l.over(strconv.Itoa(approval.MaxListing) + " bytes of tools")
 		}
 		if err := l.page(m.Result); err != nil {
 			return err
@@ -129,12 +150,14 @@ func (l *lister) tools(ctx context.Context, c *connection) error {
 			return nil
 		case !ok:
 			return l.broke("a cursor is no string")
-		case l.cursors[text]:
+		case len(cursor) > maxCursor:
+			return l.broke("a cursor is longer than %d bytes", maxCursor)
+		case l.cursors[sha256.Sum256([]byte(text))]:
 			return l.broke("it gave a cursor twice, so that its pages have no end")
 		case page == maxPages:
 			return l.over(strconv.Itoa(maxPages) + " pages")
 		}
-		l.cursors[text] = true
+		l.cursors[sha256.Sum256([]byte(text))] = true
 		params = slices.Concat([]byte(`{"cursor":`), cursor, []byte("}"))
 	}
 }
@@ -157,9 +180,6 @@ func (l *lister) entry(raw []byte) error {
 	if l.entries++; l.entries > approval.MaxTools {
 		return l.over(strconv.Itoa(approval.MaxTools) + " tools")
 	}
-	if l.bytes += len(raw); l.bytes > approval.MaxListing {
-		return l.over(strconv.Itoa(approval.MaxListing) + " bytes of tools")
-	}
 	name, problem := toolName(raw)
 	if problem != "" {
 		if l.left++; l.left <= maxLeftOut {
@@ -168,10 +188,14 @@ func (l *lister) entry(raw []byte) error {
 		return nil
 	}
 	if l.names[name] {
-		return l.broke("it lists the tool %q twice", oneLine(name, maxName))
+		return l.broke("it lists the tool %q twice", l.secrets.oneLine(name, maxName))
 	}
 	l.names[name] = true
-	l.Offers = append(l.Offers, approval.Offer{Kind: approval.Tool, Name: name, Contract: contract.Parse(raw)})
+	c := contract.Parse(raw)
+	if l.values += c.Values(); l.values > approval.MaxValues {
+		return l.over(strconv.Itoa(approval.MaxValues) + " JSON values")
+	}
+	l.Offers = append(l.Offers, approval.Offer{Kind: approval.Tool, Name: name, Contract: c})
 	return nil
 }
 
@@ -185,7 +209,16 @@ func toolName(raw []byte) (name, problem string) {
 		return "", "has no name"
 	}
 	name, ok = wire.Text(raw[s.Start:s.End])
+	names := 0
+	wire.Members(raw, func(n string, _ wire.Span) bool {
+		if n == "name" {
+			names++
+		}
+		return names < 2
+	})
 	switch {
+	case names > 1: // which is it? No other entry is strict enough to have two
+		return "", "has two names"
 	case !ok:
 		return "", "has a name that is no text"
 	case name == "":

@@ -41,10 +41,13 @@ func TestListingsThatFail(t *testing.T) {
 		says string
 	}{
 		{"endless", fault.TooLarge, "2000 pages"},
+		{"fat", fault.TooLarge, "67108864 bytes"},
+		{"longcursor", fault.Protocol, "longer than 4096 bytes"},
+		{"values", fault.TooLarge, "2000000 JSON values"},
 		{"circle", fault.Protocol, "a cursor twice"},
 		{"many", fault.TooLarge, "10000 tools"},
 		{"twice", fault.Protocol, `the tool "a" twice`},
-		{"halfway", fault.Upstream, "error -32603; it said: no more"},
+		{"halfway", fault.Upstream, "error -32603"},
 		{"cut", fault.Upstream, "could not list its tools"},
 		{"notools", fault.Protocol, "no list of tools"},
 	} {
@@ -54,6 +57,9 @@ func TestListingsThatFail(t *testing.T) {
 			faulty(t, err, c.kind, c.says)
 			if !h.Verified(c.how).IsZero() {
 				t.Error("it counts as verified")
+			}
+			if strings.Contains(err.Error(), "no more") {
+				t.Error("the server speaks in our sentence")
 			}
 		})
 	}

@@ -37,7 +37,8 @@ type Options struct {
 	Expand func(string) (string, error)
 	// Unverified is told, from a goroutine of its own, that a server's tools must
 	// be listed before the next call: connected, reconnected, list_changed. It is
-	// told at once and then at most once a second for one server.
+	// told at once; while one follows the other, after pauses that double from a
+	// second to five minutes, until ten minutes were quiet.
 	Unverified func(server string)
 	// Changed is told that a server's State is another; it must not block.
 	Changed func(State)
@@ -68,6 +69,14 @@ type State struct {
 	ProtocolVersion string
 	ServerName      string // as it calls itself
 	ServerVersion   string
+
+	// ListingError is a sentence when the server is connected and the last listing of
+	// its tools failed, or was refused by the law (ListingTaken); empty once one is
+	// taken. Until then calls are refused as unverified. Never a secret.
+	ListingError string
+	ListingSince time.Time // of ListingError
+
+	plain string // Error without what the server said, for agents
 }
 
 // timing is every time of a Pool; tests have shorter ones.
@@ -81,14 +90,15 @@ type timing struct {
 	eof        time.Duration // for a program to end after its stdin was closed
 	term       time.Duration // and after SIGTERM
 	kill       time.Duration // and after SIGKILL, before we give up on the system
-	notify     time.Duration // between two Unverified for a server
+	notify     time.Duration // between two Unverified for a server; doubled while they follow each other
+	lastNotify time.Duration // and no longer than this; after twice this they count anew
 }
 
 var usual = timing{
 	initialize: time.Minute, listing: time.Minute,
 	firstRetry: 500 * time.Millisecond, lastRetry: time.Minute, stable: time.Minute, soon: 2 * time.Second,
 	eof: 2 * time.Second, term: 3 * time.Second, kill: 2 * time.Second,
-	notify: time.Second,
+	notify: time.Second, lastNotify: 5 * time.Minute,
 }
 
 // Pool owns the connections. Safe for concurrent use.
@@ -191,6 +201,20 @@ func (p *Pool) Verified(name string) time.Time {
 		return time.Time{}
 	}
 	return c.verifiedAt()
+}
+
+// ListingTaken tells how it went on with a listing: nil when it was taken in, or why
+// it was not, which makes the server unverified and stands in its State like a
+// listing that failed.
+func (p *Pool) ListingTaken(name string, err error) {
+	s, _ := p.server(name)
+	if s == nil {
+		return
+	}
+	if c := s.now(); c != nil && err != nil {
+		c.untrusted()
+	}
+	s.listed(err, true)
 }
 
 // CancelCalls cancels every call in flight to the server, and those that wait for

@@ -230,7 +230,7 @@ func find(command, cwd string, env []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%q was not found in PATH (%s)", command, oneLine(dirs, 300))
+	return "", fmt.Errorf("%q was not found in any of the %d directories of PATH", command, len(filepath.SplitList(dirs)))
 }
 
 func valueOf(env []string, name string) string {

@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +49,38 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 	if got := visible("   at f()  ", 100); got != "   at f()" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What a URL, a header or an argument holds is hidden also without a reference.
+func TestLiteralSecrets(t *testing.T) {
+	s := &scrubber{}
+	p := approval.Program{
+		Args: []string{"--api-key", "arg-one", "--token=arg-two", "--mode", "fast", "postgres://u:arg-pass@h/db"},
+		URL:  "https://user-only@h/v1/sk0123456789abcdef01/mcp?api_key=url-one&profile=long-profile&x=1#frag0123456789abcdef",
+		Env:  map[string]string{"DATABASE_URL": "postgres://u:env-pass@h/db", "PLAIN": "production"},
+		Headers: map[string]string{
+			"X-Tenant": "tenant-4711", "Accept": "application/json", "Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:basic-pass")),
+		},
+	}
+	if _, err := expand(p, func(s string) (string, error) { return s, nil }, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{
+		"arg-one", "arg-two", "arg-pass", "user-only", "sk0123456789abcdef01", "url-one", "long-profile", "frag0123456789abcdef", "env-pass", "tenant-4711", "basic-pass", "me:basic-pass",
+		hex.EncodeToString([]byte("arg-two")), "arg\u200b-two", "arg\x1b[0m-two",
+	} {
+		if got := s.oneLine("it is "+secret+"!", 100); got != "it is [hidden]!" {
+			t.Errorf("%s: %s", secret, got)
+		}
+	}
+	for _, plain := range []string{"fast", "production", "application/json", "profile", "mcp", "https://h/v1"} {
+		if got := s.oneLine(plain, 100); got != plain {
+			t.Errorf("%s: %s", plain, got)
+		}
+	}
+	if got := s.withoutEnd("a line that ends in tenant-4"); got != "a line that ends in " {
 		t.Errorf("got %q", got)
 	}
 }
@@ -112,12 +146,12 @@ func TestLogRotates(t *testing.T) {
 	for i := range 3000 {
 		l.say(fmt.Sprint(i, " hunter2 ", line)) // over two files, without the limit of a second
 	}
-	l.add("the password is hunter2\x1b[0m\x00")
+	l.add("the pass\u200bword is hun\u200bter2\x1b[0m\x00", false)
 	if got := l.lastWords(); got != "the password is [hidden]" {
 		t.Errorf("last words %q", got)
 	}
 	l.close()
-	l.add("after it was closed")
+	l.add("after it was closed", false)
 	var size int64
 	for _, f := range []string{"a-1.log", "a-1.log.1"} {
 		info, err := os.Stat(filepath.Join(dir, f))

@@ -22,6 +22,7 @@ type server struct {
 	gone        chan struct{} // closed when everything of it is stopped
 	again       chan struct{} // one: stop and start now
 	dirty       chan struct{} // one: Unverified is due
+	calm        chan struct{} // one: Unverified is to be told at once again
 
 	mu      sync.Mutex
 	spec    Spec
@@ -30,6 +31,14 @@ type server struct {
 	conn    *connection   // nil unless Connected
 	changed chan struct{} // closed when state is another
 	calls   map[*callInFlight]bool
+	trouble trouble
+}
+
+// trouble is why the last listing of the tools did not succeed.
+type trouble struct {
+	what  string
+	since time.Time
+	taken bool // it was listed, and not taken in
 }
 
 type callInFlight struct{ cancel context.CancelCauseFunc }
@@ -37,7 +46,7 @@ type callInFlight struct{ cancel context.CancelCauseFunc }
 func newServer(p *Pool, spec Spec, before *server) *server {
 	s := &server{
 		pool: p, name: spec.Name, incarnation: spec.Incarnation, before: before,
-		gone: make(chan struct{}), again: make(chan struct{}, 1), dirty: make(chan struct{}, 1),
+		gone: make(chan struct{}), again: make(chan struct{}, 1), dirty: make(chan struct{}, 1), calm: make(chan struct{}, 1),
 		state: State{Server: spec.Name, Phase: Connecting, Since: time.Now()}, changed: make(chan struct{}),
 		calls: map[*callInFlight]bool{},
 	}
@@ -62,7 +71,10 @@ func (s *server) adjust(spec Spec) {
 	s.spec = spec
 }
 
-func (s *server) restart() { poke(s.again) }
+func (s *server) restart() {
+	poke(s.calm)
+	poke(s.again)
+}
 
 // unverified has the pool's owner told that the tools must be listed again.
 func (s *server) unverified() { poke(s.dirty) }
@@ -77,7 +89,38 @@ func poke(c chan struct{}) {
 func (s *server) snapshot() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state
+	return s.stateLocked()
+}
+
+// stateLocked is the state with what is wrong with the listing; s.mu is held.
+func (s *server) stateLocked() State {
+	state := s.state
+	if state.Phase == Connected {
+		state.ListingError, state.ListingSince = s.trouble.what, s.trouble.since
+	}
+	return state
+}
+
+// listed takes how a listing went, or how it went on with it (taken). A listing that
+// was not taken in stays in trouble until one is.
+func (s *server) listed(err error, taken bool) {
+	s.mu.Lock()
+	t := trouble{}
+	if err != nil {
+		t = trouble{"connected, but its tools could not be listed: " + told(err), time.Now(), taken}
+	}
+	old := s.trouble
+	if t.what == old.what || err == nil && old.taken && !taken {
+		s.mu.Unlock()
+		return
+	}
+	s.trouble = t
+	state := s.stateLocked()
+	s.mu.Unlock()
+	if err != nil {
+		s.pool.o.Log.Warn("tools could not be listed", "server", s.name, "error", told(err))
+	}
+	s.pool.o.Changed(state)
 }
 
 // now gives the present connection; nil when there is none.
@@ -93,6 +136,7 @@ func (s *server) set(state State, c *connection) {
 	s.state, s.conn = state, c
 	close(s.changed)
 	s.changed = make(chan struct{})
+	state = s.stateLocked()
 	s.mu.Unlock()
 	s.pool.o.Changed(state)
 }
@@ -175,8 +219,8 @@ func (s *server) backOff(err error, failures int) (restarted bool) {
 		wait = min(t.firstRetry<<shift, t.lastRetry)
 	}
 	wait = wait/2 + rand.N(wait/2+1) // servers that failed together don't come back together
-	s.pool.o.Log.Warn("server is not connected", "server", s.name, "error", err, "next_try", wait.Round(time.Millisecond))
-	s.set(State{Phase: BackingOff, Error: err.Error(), Hint: fault.HintOf(err), NextTry: time.Now().Add(wait)}, nil)
+	s.pool.o.Log.Warn("server is not connected", "server", s.name, "error", told(err), "next_try", wait.Round(time.Millisecond))
+	s.set(State{Phase: BackingOff, Error: told(err), plain: err.Error(), Hint: fault.HintOf(err), NextTry: time.Now().Add(wait)}, nil)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -189,20 +233,35 @@ func (s *server) backOff(err error, failures int) (restarted bool) {
 }
 
 // tell calls Unverified, so that neither a storm of changes nor a slow listener
-// holds anything else up.
+// holds anything else up. Every pass of a server that changes with each is written
+// down for good, so the more often it has the tools listed, the longer it waits;
+// calls do not wait for it, they have them listed themselves.
 func (s *server) tell() {
+	t := s.pool.timing
+	var last time.Time
+	pause := t.notify
 	for {
 		select {
 		case <-s.dirty:
 		case <-s.ctx.Done():
 			return
 		}
+		if time.Since(last) > 2*t.lastNotify {
+			pause = t.notify
+		}
 		s.pool.o.Unverified(s.name)
+		last = time.Now()
+		timer := time.NewTimer(pause)
 		select {
-		case <-time.After(s.pool.timing.notify):
+		case <-timer.C:
+			pause = min(2*pause, t.lastNotify)
+		case <-s.calm:
+			pause = t.notify
 		case <-s.ctx.Done():
+			timer.Stop()
 			return
 		}
+		timer.Stop()
 	}
 }
 
@@ -234,7 +293,7 @@ func (s *server) notConnected(state State) *fault.Error {
 	what := fmt.Sprintf("%s is not connected", s.name)
 	switch state.Phase {
 	case BackingOff:
-		what += fmt.Sprintf(" (next try %s): %s", state.NextTry.Format("15:04:05"), state.Error)
+		what += fmt.Sprintf(" (next try %s): %s", state.NextTry.Format("15:04:05"), state.plain)
 	case Connecting:
 		what += " yet"
 	case Stopped, Connected: // it was, a moment ago

@@ -46,7 +46,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 		{h.fake("leader"), []string{"exit status 4"}, "by hand"},
 		{h.fake("refuse"), []string{"refused to begin a session", "-32000", "not for you"}, ""},
 		{h.fake("old"), []string{`"1999-01-01"`, "2025-11-25"}, ""},
-		{program("nowhere", approval.Program{Type: "stdio", Command: "no-such-program-here"}), []string{`"no-such-program-here" was not found in PATH (/`}, "Install"},
+		{program("nowhere", approval.Program{Type: "stdio", Command: "no-such-program-here"}), []string{`"no-such-program-here" was not found in any of the `}, "Install"},
 		{program("missing", approval.Program{Type: "stdio", Command: "/no/such/file"}), []string{"/no/such/file does not exist"}, "Install"},
 		{program("nocommand", approval.Program{Type: "stdio"}), []string{"no command"}, ""},
 		{program("notexec", approval.Program{Type: "stdio", Command: "/etc/passwd"}), []string{"can't be executed"}, ""},

@@ -80,9 +80,10 @@ func (l *stderrLog) open() error {
 func (l *stderrLog) drain(r io.Reader) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
-		line, err := readLine(in, maxLogLine+l.secrets.longest())
+		limit := maxLogLine + l.secrets.longest()
+		line, err := readLine(in, limit)
 		if len(line) > 0 {
-			l.add(string(line))
+			l.add(string(line), len(line) >= limit)
 		}
 		if err != nil {
 			return
@@ -104,12 +105,16 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-func (l *stderrLog) add(line string) {
+// add writes a line; cut says that it may have gone on, in the middle of a secret.
+func (l *stderrLog) add(line string, cut bool) {
 	if strings.TrimSpace(line) == "" {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if cut {
+		line = l.secrets.withoutEnd(line)
+	}
 	l.last = line
 	now := time.Now()
 	if now.Sub(l.second) >= time.Second {
@@ -119,7 +124,7 @@ func (l *stderrLog) add(line string) {
 		l.dropped += len(line)
 		return
 	}
-	l.write(now, visible(l.secrets.clean(line), maxLogLine))
+	l.write(now, l.secrets.visible(line, maxLogLine))
 }
 
 // say writes a line of Holdfast's own.
@@ -159,7 +164,7 @@ func (l *stderrLog) write(now time.Time, line string) {
 func (l *stderrLog) lastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return oneLine(l.secrets.clean(l.last), maxWords)
+	return l.secrets.oneLine(l.last, maxWords)
 }
 
 func (l *stderrLog) close() {

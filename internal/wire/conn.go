@@ -65,8 +65,10 @@ type outgoing struct {
 type sessionConn interface {
 	Conn
 	// watch sets, before the first Send, whom to tell of requests that will not be
-	// answered and of messages that may have been missed.
-	watch(lost func(id []byte, err error), gap func())
+	// answered, of messages that may have been missed, and whom to ask whether bytes
+	// that Parse refused are an answer all the same (to the request of that id, if
+	// one is given).
+	watch(lost func(id []byte, err error), reread func(raw, id []byte) bool, gap func())
 	send(ctx context.Context, o outgoing) error
 	// abandon gives up waiting for the answer to a request.
 	abandon(id []byte)

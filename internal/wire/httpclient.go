@@ -103,6 +103,7 @@ type httpConn struct {
 	idle   func() // closes what an own client keeps open
 	limit  int
 	lost   func(id []byte, err error)
+	reread func(raw, id []byte) bool
 	gap    func()
 
 	in   chan Message
@@ -120,7 +121,9 @@ type httpConn struct {
 	standing bool // the standing stream was opened
 }
 
-func (c *httpConn) watch(lost func(id []byte, err error), gap func()) { c.lost, c.gap = lost, gap }
+func (c *httpConn) watch(lost func(id []byte, err error), reread func(raw, id []byte) bool, gap func()) {
+	c.lost, c.reread, c.gap = lost, reread, gap
+}
 
 func (c *httpConn) abandon(id []byte) {
 	c.mu.Lock()

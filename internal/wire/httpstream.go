@@ -127,6 +127,15 @@ func (c *httpConn) fail(ctx context.Context, a *awaited, err error) {
 	}
 }
 
+// readAgain has bytes that Parse refused read again, where they answer a listing.
+func (c *httpConn) readAgain(raw []byte, a *awaited) bool {
+	if a.id == "" || c.reread == nil || !c.reread(raw, []byte(a.id)) {
+		return false
+	}
+	a.answered = true
+	return true
+}
+
 // body reads the answer to a request as one JSON message.
 func (c *httpConn) body(ctx context.Context, resp *http.Response, a *awaited) {
 	var buf bytes.Buffer
@@ -143,7 +152,9 @@ func (c *httpConn) body(ctx context.Context, resp *http.Response, a *awaited) {
 	}
 	m, err := Parse(raw)
 	if err != nil {
-		c.fail(ctx, a, err)
+		if !c.readAgain(raw, a) {
+			c.fail(ctx, a, err)
+		}
 		return
 	}
 	if c.bring(ctx, m, a) {
@@ -268,15 +279,17 @@ func (c *httpConn) events(ctx context.Context, body io.ReadCloser, s *eventStrea
 			continue
 		}
 		m, err := Parse(e.Data)
-		if err != nil {
-			if a.id != "" {
-				return err
+		switch {
+		case err == nil:
+			if !c.bring(ctx, m, a) {
+				return nil
 			}
+		case c.readAgain(e.Data, a):
+		case a.id != "":
+			return err
+		default:
 			c.missed()
 			continue
-		}
-		if !c.bring(ctx, m, a) {
-			return nil
 		}
 		if a.answered {
 			// The server ends the stream now; one that does not is left.

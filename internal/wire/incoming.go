@@ -14,6 +14,7 @@ func (s *Session) receive() {
 		if err != nil {
 			s.end(err)
 			s.conn.Close()
+			s.reportRest()
 			if s.handlers.Closed != nil {
 				s.handlers.Closed(s.err)
 			}
@@ -28,12 +29,6 @@ func (s *Session) receive() {
 			s.notified(m)
 		case Invalid: // Parse gives none
 		}
-	}
-}
-
-func (s *Session) report(err error) {
-	if s.handlers.Report != nil {
-		s.handlers.Report(err)
 	}
 }
 

@@ -26,9 +26,10 @@ type lineConn struct {
 	closer io.Closer
 	bad    func(error) error
 
-	in   chan Message
-	out  chan *lineWrite
-	lost atomic.Pointer[func(id []byte, err error)]
+	in     chan Message
+	out    chan *lineWrite
+	lost   atomic.Pointer[func(id []byte, err error)]
+	reread atomic.Pointer[func(raw, id []byte) bool]
 
 	ending  sync.Once
 	ended   chan struct{}
@@ -80,9 +81,13 @@ func (l *lineConn) Close() error {
 	return l.closed
 }
 
-func (l *lineConn) watch(lost func(id []byte, err error), _ func()) { l.lost.Store(&lost) }
-func (l *lineConn) abandon([]byte)                                  {}
-func (l *lineConn) send(ctx context.Context, o outgoing) error      { return l.Send(ctx, o.raw) }
+func (l *lineConn) watch(lost func(id []byte, err error), reread func(raw, id []byte) bool, _ func()) {
+	l.lost.Store(&lost)
+	l.reread.Store(&reread)
+}
+
+func (l *lineConn) abandon([]byte)                             {}
+func (l *lineConn) send(ctx context.Context, o outgoing) error { return l.Send(ctx, o.raw) }
 
 // Send waits until the message is written, or ctx ends; a message that is being
 // written then is still written whole.
@@ -175,6 +180,9 @@ func (l *lineConn) read() {
 				continue
 			}
 			if m, err = Parse(line); err != nil {
+				if again := l.reread.Load(); again != nil && (*again)(line, nil) {
+					continue
+				}
 				err = l.garbled(line, nil, err)
 			}
 		} else if long, ok := errors.AsType[*tooLongLine](err); ok {

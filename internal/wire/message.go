@@ -39,6 +39,10 @@ type Message struct {
 	Params []byte // an object; nil when absent or null
 	Result []byte
 	Error  []byte
+	// Loose says that the elements of Result's "tools" were not read: only their
+	// bounds are known. Parse gives no such message; a Session does, for the answer
+	// to its own tools/list when Parse refuses it.
+	Loose bool
 
 	idStart, idEnd int
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -35,10 +36,13 @@ type Session struct {
 	serving map[string]context.CancelFunc
 	ended   bool
 	err     error // why it ended
+
+	faults faults
 }
 
 type pendingCall struct {
-	answer chan answer // one
+	answer  chan answer // one
+	listing bool        // a tools/list, whose answer may be read a second time
 
 	mu       sync.Mutex // held while progress runs
 	progress func(params []byte)
@@ -64,7 +68,8 @@ type Handlers struct {
 	// broke and could not be resumed where it ended.
 	Gap func()
 	// Report is told what the peer did wrong and was ignored. The error repeats
-	// nothing that the peer sent.
+	// nothing that the peer sent. Of one kind of fault the first is told at once, then
+	// one a minute, with the number of those that were not.
 	Report func(error)
 	// Closed is called once when the connection is gone; with ErrClosed after Close.
 	Closed func(error)
@@ -103,7 +108,7 @@ func Connect(ctx context.Context, conn Conn, me ClientInfo, h Handlers) (*Sessio
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if c, ok := conn.(sessionConn); ok {
-		c.watch(s.lost, s.gap)
+		c.watch(s.lost, s.reread, s.gap)
 	}
 	s.work.Go(s.receive)
 	info, err := s.initialize(ctx, me)
@@ -132,7 +137,10 @@ func (s *Session) initialize(ctx context.Context, me ClientInfo) (ServerInfo, er
 		return ServerInfo{}, errors.New("the server's answer to initialize names no protocol version")
 	}
 	if !slices.Contains(Versions, version) {
-		return ServerInfo{}, fmt.Errorf("the server speaks MCP %.20q, which is not one of %v", version, Versions)
+		if strings.Trim(version, "0123456789-") != "" || len(version) > 10 {
+			return ServerInfo{}, fmt.Errorf("the server names a protocol version that is none; it has to be one of %v", Versions)
+		}
+		return ServerInfo{}, fmt.Errorf("the server speaks MCP %q, which is not one of %v", version, Versions)
 	}
 	if err := s.Notify(ctx, "notifications/initialized", nil); err != nil {
 		return ServerInfo{}, err
@@ -151,7 +159,7 @@ func member(obj []byte, path ...string) []byte {
 // (which must be there) is rewritten for the peer, and each notifications/progress
 // of it is given as params with the original token back in place; progress is
 // called in order, by one goroutine, never after Call has returned, and must not
-// block for long. An error response is no error of Call. What is returned beside
+// block for long. The answer to tools/list may be Loose, no other is. An error response is no error of Call. What is returned beside
 // ctx's error: an error of which NotSent is true, or one that leaves open whether
 // the peer acted.
 func (s *Session) Call(ctx context.Context, method string, params []byte, progress func(params []byte)) (Message, error) {
@@ -169,7 +177,7 @@ func (s *Session) call(ctx context.Context, method string, params []byte, progre
 	if err := ctx.Err(); err != nil {
 		return Message{}, &notSent{err}
 	}
-	p := &pendingCall{answer: make(chan answer, 1), progress: progress, token: token}
+	p := &pendingCall{answer: make(chan answer, 1), listing: method == "tools/list", progress: progress, token: token}
 	n, err := s.register(p)
 	if err != nil {
 		return Message{}, &notSent{err}

@@ -116,9 +116,9 @@ func Members(obj []byte, do func(name string, value Span) bool) {
 		if end > len(obj) || obj[at] != '"' {
 			return -1, false
 		}
-		name, ok := text(obj[at:end])
+		name, _ := text(obj[at:end]) // what is no text in a Loose entry has replacement characters
 		at = skipSpace(obj, end)
-		if !ok || at >= len(obj) || obj[at] != ':' {
+		if at >= len(obj) || obj[at] != ':' {
 			return -1, false
 		}
 		at = skipSpace(obj, at+1)

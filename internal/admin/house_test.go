@@ -97,6 +97,8 @@ type home struct {
 	who     record.Actor
 	log     bytes.Buffer
 	ready   error
+	config  admin.Config
+	daemon  admin.Daemon
 }
 
 func newHome(t *testing.T) *home {
@@ -125,12 +127,14 @@ func newHome(t *testing.T) *home {
 	if err := h.intake.SetSettings(ctx, c.Law, record.Actor{Kind: record.Operator}); err != nil {
 		t.Fatal(err)
 	}
+	h.config = admin.Config{
+		Path: "holdfast.json", DefaultTrustMode: c.Law.DefaultMode, QuarantineEnabled: true, Servers: []admin.ConfigServer{}, Warnings: []string{},
+	}
+	h.daemon = admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"}
 	h.handler = admin.New(admin.Options{
 		Trust: h.intake, Servers: h.offers, Tokens: st, Audit: audited{st}, Mask: config.MaskProgram,
-		Config: func() admin.Config {
-			return admin.Config{Path: "holdfast.json", DefaultTrustMode: c.Law.DefaultMode, Servers: []admin.ConfigServer{}, Warnings: []string{}}
-		},
-		Daemon:  func() admin.Daemon { return admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"} },
+		Config:  func() admin.Config { return h.config },
+		Daemon:  func() admin.Daemon { return h.daemon },
 		Ready:   func(context.Context) error { return h.ready },
 		Version: "test", Now: time.Now, Log: log,
 	}, func(*http.Request) record.Actor { return h.who })

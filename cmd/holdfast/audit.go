@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,7 +58,7 @@ func (a *app) auditListCommand() *cobra.Command {
 			}
 			var rows [][]string
 			for _, e := range p.Items {
-				rows = append(rows, []string{fmt.Sprint(e.Seq), clock(e.Time), e.Type, visible(subject(e)), actorWord(e.Actor), visible(cut(gist(e), 60))})
+				rows = append(rows, []string{fmt.Sprint(e.Seq), clock(e.Time), e.Type, visible(cut(subject(e), 48)), cut(actorWord(e.Actor), 32), visible(cut(gist(e), 60))})
 			}
 			a.table([]string{"SEQ", "TIME", "TYPE", "ABOUT", "BY", "WHAT"}, rows)
 			return nil
@@ -90,7 +91,13 @@ func gist(e admin.AuditEntry) string {
 		}
 		return s
 	case e.Act != nil:
-		return strings.TrimSpace(e.Act.What + " " + pairs(e.Act.Detail))
+		rest := maps.Clone(e.Act.Detail)
+		delete(rest, "program") // long: it comes last
+		said := strings.TrimSpace(e.Act.What + " " + pairs(rest))
+		if program, ok := e.Act.Detail["program"]; ok {
+			said += " program=" + program
+		}
+		return said
 	case e.Call == nil:
 		return ""
 	case e.Call.Refused != "":

@@ -247,7 +247,7 @@ func (d *daemon) listen() error {
 	if d.tcp {
 		d.mcp = "http://" + d.listener.Addr().String() + "/mcp"
 		public := http.NewServeMux()
-		agents, ready := d.gateway.Handler(), admin.Health(d.ready)
+		agents, ready := d.gateway.Handler(), admin.Health(d.ready, d.auditHealth)
 		public.Handle("/mcp", agents)
 		public.Handle("/mcp/", agents)
 		public.Handle("GET /healthz", ready)
@@ -273,6 +273,14 @@ func (d *daemon) serve(l net.Listener, s *http.Server) {
 func (d *daemon) ready(ctx context.Context) error {
 	_, err := d.store.Tokens(ctx)
 	return err
+}
+
+// auditHealth says why nothing can be written down any more.
+func (d *daemon) auditHealth() error {
+	if s, ok := any(d.store).(interface{ Healthy() error }); ok {
+		return s.Healthy()
+	}
+	return nil
 }
 
 // stop ends everything in the order in which it is safe: nobody new, calls in

@@ -16,7 +16,7 @@ import (
 func (d *daemon) adminOptions() admin.Options {
 	return admin.Options{
 		Trust: d.intake, Servers: running{d.pool}, Tokens: d.store, Audit: audit{d.store}, Mask: config.MaskProgram,
-		Config: d.configView, Ready: d.ready, Version: version, Now: time.Now, Log: d.log,
+		Config: d.configView, Ready: d.ready, AuditHealth: d.auditHealth, Version: version, Now: time.Now, Log: d.log,
 		Daemon: func() admin.Daemon {
 			return admin.Daemon{
 				PID: os.Getpid(), Started: d.started, DataDir: d.dir, MCP: d.mcp,

@@ -47,7 +47,7 @@ func (d *daemon) apply(ctx context.Context, c *config.Config) error {
 	for _, s := range c.Servers {
 		r := approval.AddRequest{
 			Name: s.Name, Way: approval.ByFile, Actor: who, Program: s.Program, Options: s.Options,
-			Quarantine: s.Quarantine, FileSource: s.Source, Incarnation: rand.Text(),
+			Quarantine: s.Quarantine, FileSource: s.Source, Incarnation: rand.Text(), Mask: config.MaskProgram,
 		}
 		if _, err := d.intake.Apply(ctx, s.Name, func(st approval.State) (approval.Change, error) {
 			return approval.Add(st, r)

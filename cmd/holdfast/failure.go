@@ -40,6 +40,10 @@ func usage(what, hint string) *failure { return fail(exitUsage, fault.BadInput, 
 
 func (f *failure) Error() string { return f.Detail }
 
+// errFound ends a command that did its work and found something. The answer says
+// what, so nothing more is printed.
+var errFound = &failure{exit: exitFailed}
+
 // failureOf gives any error the form in which it is reported.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -64,6 +68,9 @@ func (a *app) report(err error) int {
 		return exitOK
 	}
 	f := failureOf(err)
+	if f == errFound {
+		return f.exit
+	}
 	if a.json {
 		b, _ := json.MarshalIndent(struct {
 			Code      string              `json:"code"`

@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,17 @@ func TestDoctor(t *testing.T) {
 		if f.Code == "server_unreachable" && (f.Server != "mail" || !strings.Contains(f.Fix, "holdfast server logs mail")) {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+func TestDoctorTellsWhatIsNotSeenOrWritten(t *testing.T) {
+	h := newHome(t)
+	h.add("mail", tool("send", "Sends."))
+	h.offers.states["mail"] = admin.ServerState{Phase: "connected", ListingError: "a page broke off"}
+	h.broken = errors.New("the disk is full")
+	want := []string{"problem audit_unwritable", "problem server_unlisted", "note review_waits", "note who_the_person_is"}
+	if d := h.doctor(); d.Healthy || !slices.Equal(codes(d), want) {
+		t.Errorf("%q", codes(d))
 	}
 }
 

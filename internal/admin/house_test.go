@@ -97,6 +97,7 @@ type home struct {
 	who     record.Actor
 	log     bytes.Buffer
 	ready   error
+	broken  error // why nothing can be written
 	config  admin.Config
 	daemon  admin.Daemon
 }
@@ -133,10 +134,11 @@ func newHome(t *testing.T) *home {
 	h.daemon = admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"}
 	h.handler = admin.New(admin.Options{
 		Trust: h.intake, Servers: h.offers, Tokens: st, Audit: audited{st}, Mask: config.MaskProgram,
-		Config:  func() admin.Config { return h.config },
-		Daemon:  func() admin.Daemon { return h.daemon },
-		Ready:   func(context.Context) error { return h.ready },
-		Version: "test", Now: time.Now, Log: log,
+		Config:      func() admin.Config { return h.config },
+		Daemon:      func() admin.Daemon { return h.daemon },
+		AuditHealth: func() error { return h.broken },
+		Ready:       func(context.Context) error { return h.ready },
+		Version:     "test", Now: time.Now, Log: log,
 	}, func(*http.Request) record.Actor { return h.who })
 	return h
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -106,6 +107,15 @@ func (a *api) stateRoutes() {
 	route(a, "config", http.MethodGet, "/api/v1/config", "The configuration in force; secrets masked", a.config)
 }
 
+// unwritable is the warning about a store that nothing can be written to.
+func unwritable(err error) string {
+	what := "the store takes nothing any more"
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		what = f.What
+	}
+	return "nothing can be written down, so that nothing is decided and no call is made: " + what
+}
+
 // tagOf groups an operation by the first part of its path.
 func tagOf(path string) string {
 	tag, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/v1/"), "/")
@@ -122,6 +132,9 @@ func (a *api) status(context.Context, *struct{}) (*body[Status], error) {
 		AuthOff: d.AuthOff, GateOn: !c.Settings().GateOff, TrustMode: cfg.DefaultTrustMode,
 		Warnings: append([]string{}, d.Warnings...), Signatures: d.Signatures,
 	}
+	if err := a.AuditHealth(); err != nil {
+		v.Warnings = append(v.Warnings, unwritable(err))
+	}
 	for _, s := range c.Servers() {
 		one := a.serverView(c, s)
 		v.Servers.Total++
@@ -129,7 +142,10 @@ func (a *api) status(context.Context, *struct{}) (*body[Status], error) {
 		if one.State.Phase == "connected" {
 			v.Servers.Connected++
 		}
-		if one.Quarantined {
+		if one.State.Phase == "connected" && one.State.ListingError != "" {
+			v.Warnings = append(v.Warnings, "what the server "+s.Name+" offers could not be listed, and nothing new of it is seen: "+one.State.ListingError)
+		}
+		if one.Quarantined && one.Configured {
 			v.Servers.Quarantined++
 		}
 		if !one.Enabled {
@@ -148,18 +164,23 @@ func (a *api) config(context.Context, *struct{}) (*body[Config], error) {
 
 // healthRoutes answer everybody: they reveal nothing but whether work can be done.
 func (a *api) healthRoutes(mux *http.ServeMux) {
-	h := Health(a.Ready)
+	h := Health(a.Ready, a.AuditHealth)
 	mux.Handle("GET /healthz", h)
 	mux.Handle("GET /readyz", h)
 }
 
 // Health serves /healthz (the process answers) and /readyz (it can do its work),
-// with no detail: it may also be mounted where agents connect.
-func Health(ready func(context.Context) error) http.Handler {
+// with no detail: it may also be mounted where agents connect. audit is as in Options.
+func Health(ready func(context.Context) error, audit func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" {
+			if audit != nil && audit() != nil {
+				writeProblem(w, r, fault.New(fault.Unavailable, "Holdfast is not ready: it can't write the audit, and without that it decides and calls nothing",
+					"see why with: holdfast status"))
+				return
+			}
 			if err := ready(r.Context()); err != nil {
-				writeProblem(w, r, fault.New(fault.Unavailable, "Holdfast is not ready", "`holdfast status` says why"))
+				writeProblem(w, r, fault.New(fault.Unavailable, "Holdfast is not ready", "see why with: holdfast status"))
 				return
 			}
 		}

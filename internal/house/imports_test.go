@@ -102,13 +102,18 @@ var table = []row{
 		why:   "a face: it knows the journeys, never the store or an upstream",
 	},
 	{
+		room: "internal/offline", rooms: lawFault,
+		tests: []string{"internal/store"},
+		why:   "the law on files, without a daemon; its tests measure a whole pass, which ends in a store",
+	},
+	{
 		room: "internal/house",
 		why:  "reads the sources as text; importing a room would make it part of what it judges",
 	},
 	{
 		room: "cmd/holdfast",
 		rooms: append(slices.Clone(lawWire), "internal/store", "internal/upstream", "internal/config",
-			"internal/intake", "internal/call", "internal/gateway", "internal/admin"),
+			"internal/intake", "internal/call", "internal/gateway", "internal/admin", "internal/offline"),
 		libs: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term",
 			"github.com/modelcontextprotocol/go-sdk",

@@ -16,7 +16,7 @@ func (a *app) printReview(r admin.Review) {
 	t := r.Tool
 	a.fields("tool", visible(t.Server+"/"+toolWord(t)), "class", t.Class)
 	a.printf("%s\n", hang("state  ", visible(t.Summary)))
-	a.fields("approved", approvedWord(r), "live", r.Live.Digest, "server's incarnation", t.Incarnation)
+	a.fields("approved", approvedWord(r), "live", r.Live.Digest, "incarnation", t.Incarnation)
 	if t.Held != nil {
 		a.printFindings(t.Held.Verdict.Findings)
 	}
@@ -93,9 +93,12 @@ func (a *app) printReviewLines(indent string, lines []admin.ReviewLine) {
 		for _, s := range l.Signals {
 			a.printf("%s%s\n", under, a.style(yellow, visible(s)))
 		}
-		if len(l.Runs) > 0 {
+		switch {
+		case len(l.Runs) > 0:
 			a.printf("%s\n", exactly(under, marked(l.Runs)))
 			continue
+		case len(l.Signals) > 0 && (l.Path == "annotations" || strings.HasPrefix(l.Path, "annotations/")):
+			continue // a hint: the sentence has both values
 		}
 		if l.Was != "" {
 			a.printf("%s\n", a.style(red, exactly(under+"- ", visible(l.Was))))

@@ -19,7 +19,7 @@ type Doctor struct {
 
 // Diagnosis is one thing to look at, and what to do about it.
 type Diagnosis struct {
-	Code     string `json:"code" enum:"audit_broken,config_problem,signatures_problem,bad_trust_mode,server_unreachable,approved_findings,gate_off,auth_off,trust_mode_unset,config_warning,review_waits,who_the_person_is" doc:"Stable"`
+	Code     string `json:"code" enum:"audit_broken,audit_unwritable,config_problem,signatures_problem,bad_trust_mode,server_unreachable,server_unlisted,approved_findings,gate_off,auth_off,trust_mode_unset,config_warning,review_waits,who_the_person_is" doc:"Stable"`
 	Level    string `json:"level" enum:"problem,warning,note"`
 	Server   string `json:"server,omitempty"`
 	Sentence string `json:"sentence"`
@@ -56,6 +56,12 @@ func (a *api) doctor(ctx context.Context, _ *struct{}) (*body[Doctor], error) {
 }
 
 func (a *api) auditFindings(ctx context.Context) []Diagnosis {
+	if err := a.AuditHealth(); err != nil {
+		return []Diagnosis{{
+			Code: "audit_unwritable", Level: "problem", Sentence: capital(unwritable(err)),
+			Fix: "Make room on the disk, or repair it; then start Holdfast again.",
+		}}
+	}
 	chain, err := a.Audit.Verify(ctx)
 	const fix = "Keep a copy of the data directory before anything else; `holdfast audit verify` tells it again."
 	switch {
@@ -122,6 +128,13 @@ func (a *api) serverFindings(c *dispatch.Catalogue) []Diagnosis {
 			continue
 		}
 		v := a.serverView(c, s)
+		if v.State.Phase == "connected" && v.State.ListingError != "" {
+			all = append(all, Diagnosis{
+				Code: "server_unlisted", Level: "problem", Server: s.Name,
+				Sentence: fmt.Sprintf("What %s offers could not be listed, and nothing new of it is seen: %s.", s.Name, strings.TrimSuffix(v.State.ListingError, ".")),
+				Fix:      fmt.Sprintf("See what it says with: holdfast server logs %[1]s; list it again with: holdfast server discover %[1]s.", s.Name),
+			})
+		}
 		if v.State.Phase != "connected" && v.State.Error != "" {
 			all = append(all, Diagnosis{
 				Code: "server_unreachable", Level: "problem", Server: s.Name,
@@ -183,6 +196,11 @@ func (a *api) approvedFindings(ctx context.Context) []Diagnosis {
 		})
 	}
 	return all
+}
+
+func capital(s string) string {
+	s = strings.TrimSuffix(s, ".")
+	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
 func unique(words []string) []string {

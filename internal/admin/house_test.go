@@ -98,6 +98,8 @@ type home struct {
 	log     bytes.Buffer
 	ready   error
 	broken  error // why nothing can be written
+	config  admin.Config
+	daemon  admin.Daemon
 }
 
 func newHome(t *testing.T) *home {
@@ -126,12 +128,14 @@ func newHome(t *testing.T) *home {
 	if err := h.intake.SetSettings(ctx, c.Law, record.Actor{Kind: record.Operator}); err != nil {
 		t.Fatal(err)
 	}
+	h.config = admin.Config{
+		Path: "holdfast.json", DefaultTrustMode: c.Law.DefaultMode, QuarantineEnabled: true, Servers: []admin.ConfigServer{}, Warnings: []string{},
+	}
+	h.daemon = admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"}
 	h.handler = admin.New(admin.Options{
 		Trust: h.intake, Servers: h.offers, Tokens: st, Audit: audited{st}, Mask: config.MaskProgram,
-		Config: func() admin.Config {
-			return admin.Config{Path: "holdfast.json", DefaultTrustMode: c.Law.DefaultMode, Servers: []admin.ConfigServer{}, Warnings: []string{}}
-		},
-		Daemon:      func() admin.Daemon { return admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"} },
+		Config:      func() admin.Config { return h.config },
+		Daemon:      func() admin.Daemon { return h.daemon },
 		AuditHealth: func() error { return h.broken },
 		Ready:       func(context.Context) error { return h.ready },
 		Version:     "test", Now: time.Now, Log: log,

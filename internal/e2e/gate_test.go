@@ -140,7 +140,7 @@ func TestRefusedCallsReachNobody(t *testing.T) {
 	}
 	deny := func(s *stand, _ *counter) {
 		s.apply("counter", func(st approval.State) (approval.Change, error) {
-			return approval.Edit(st, approval.EditRequest{Actor: person, Options: &approval.Options{EnabledTools: []string{"read"}}})
+			return approval.Edit(st, approval.EditRequest{Actor: person, Options: &approval.Options{TrustMode: "manual", EnabledTools: []string{"read"}}})
 		})
 	}
 	for _, c := range []struct {

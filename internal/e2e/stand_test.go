@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
+	"github.com/holdfast-mcp/holdfast/core/scan"
 	"github.com/holdfast-mcp/holdfast/internal/call"
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/gateway"
@@ -60,6 +61,7 @@ type stand struct {
 	http    *httptest.Server
 	log     logs
 
+	bundle       atomic.Pointer[scan.Bundle] // the signatures in force
 	maxArguments int
 	verify       atomic.Int64 // verify_interval
 }
@@ -86,6 +88,7 @@ func newStand(t *testing.T) *stand {
 	t.Helper()
 	s := &stand{t: t, dir: t.TempDir(), maxArguments: 1 << 20}
 	s.verify.Store(int64(5 * time.Minute))
+	s.bundle.Store(scan.Embedded())
 	s.start()
 	t.Cleanup(func() {
 		s.stop()
@@ -132,7 +135,7 @@ func (s *stand) start() {
 		},
 	})
 	s.intake, err = intake.New(s.t.Context(), intake.Options{
-		Store: s.store, Lister: s.pool, Swapped: func(c *dispatch.Catalogue) { <-wired; s.swapped(c) },
+		Store: s.store, Lister: s.pool, Bundle: s.bundle.Load, Swapped: func(c *dispatch.Catalogue) { <-wired; s.swapped(c) },
 		VerifyInterval: func() time.Duration { return time.Duration(s.verify.Load()) }, Now: time.Now, Log: log,
 	})
 	must(err)
@@ -243,10 +246,10 @@ func (s *stand) entry(server, tool string) dispatch.Entry {
 	return e
 }
 
-// trusted adds a server and lets all that it lists be approved.
+// trusted adds a server about which a person decides, who approves all that it lists.
 func (s *stand) trusted(name string, p approval.Program) {
 	s.t.Helper()
-	s.add(name, p, approval.Options{})
+	s.add(name, p, approval.Options{TrustMode: "manual"})
 	s.discover(name)
 	s.release(name)
 }

@@ -26,7 +26,9 @@ type heldView struct {
 	Status  string   `json:"status"` // pending or changed; approved while an update waits
 	Waiting bool     `json:"update_waits"`
 	Reason  string   `json:"held_reason"`
+	Why     string   `json:"why"` // the same in a sentence
 	Signals []string `json:"signals"`
+	Means   []string `json:"signals_mean"` // a few words for each signal, in their order
 	Scan    string   `json:"scan"`
 }
 
@@ -93,12 +95,14 @@ func (g *Gateway) listHeld(s *session, server, tool string) []byte {
 func viewHeld(e dispatch.Entry) heldView {
 	v := heldView{
 		Name: e.Direct, Kind: string(e.Record.Key.Kind), Server: e.Server.Name, Status: e.Record.Status.String(),
-		Waiting: e.Record.Waiting(), Reason: string(e.Record.Evidence.Reason), Signals: []string{},
+		Waiting: e.Record.Waiting(), Reason: string(e.Record.Evidence.Reason), Why: e.Record.Evidence.Reason.Explain().Sentence,
+		Signals: []string{}, Means: []string{},
 		Scan: scanWord(e.Record.Evidence.Verdict),
 	}
 	for _, signal := range e.Record.Evidence.Signals {
 		if word := ourPart(signal); !slices.Contains(v.Signals, word) {
 			v.Signals = append(v.Signals, word)
+			v.Means = append(v.Means, approval.ExplainSignal(word).Label)
 		}
 	}
 	return v
@@ -128,7 +132,10 @@ func ourPart(signal string) string {
 	if len(parts) == 1 {
 		return signal
 	}
+	_, check := scan.Explain(parts[1])
 	switch {
+	case parts[0] == string(approval.ScanFinding) && check:
+		return parts[0] + ":" + parts[1] // a check's name is ours, or the operator's
 	case parts[0] == string(delta.Field) && !slices.Contains(fields, parts[1]):
 		return parts[0] + ":other"
 	case (parts[0] == string(delta.HintChange) || parts[0] == string(delta.HintSaferFlip)) && len(parts) == 3 && fixed(parts[2]):
@@ -139,10 +146,10 @@ func ourPart(signal string) string {
 	return parts[0] + ":" + parts[1]
 }
 
-// fixed reports whether a hint's change is of hint values alone: true>false.
+// fixed reports whether a hint's change is of hint values or classes alone: true>:false.
 func fixed(change string) bool {
-	from, to, ok := strings.Cut(change, ">")
-	words := []string{"true", "false", "absent", "null", "default"}
+	from, to, ok := strings.Cut(change, ">:")
+	words := []string{"true", "false", "read", "write", "destructive"}
 	return ok && slices.Contains(words, from) && slices.Contains(words, to)
 }
 
@@ -172,8 +179,8 @@ func (l heldList) text() string {
 			b.WriteString(", an update waits")
 		}
 		fmt.Fprintf(&b, ", held as %s", h.Reason)
-		if len(h.Signals) > 0 {
-			b.WriteString(": " + strings.Join(h.Signals, ", "))
+		for i, signal := range h.Signals {
+			fmt.Fprintf(&b, "%s%s (%s)", map[bool]string{true: ": ", false: ", "}[i == 0], signal, h.Means[i])
 		}
 	}
 	if more := l.Total - len(l.Held); more > 0 {

@@ -21,7 +21,7 @@ import (
 const (
 	maxDepth    = 256  // nested arrays and objects, as on the wire
 	maxDigits   = 1000 // bytes of one number
-	maxExponent = 1000 // of a number, in either direction
+	maxExponent = 400  // of a number, in either direction; float64 ends at 308 and -324
 )
 
 // arguments are the arguments of one call as they came.

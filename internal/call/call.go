@@ -82,7 +82,7 @@ func (d *Desk) Do(ctx context.Context, r Request) (reply dispatch.Reply, refusal
 	}
 	j := journey{desk: d, r: r, begun: d.o.Now()}
 	if refusal = j.admit(ctx); refusal == nil {
-		refusal = j.check()
+		refusal = j.check(ctx)
 	}
 	if refusal == nil {
 		refusal, err = j.intend(ctx)
@@ -155,7 +155,7 @@ func (j *journey) ask() *dispatch.Refusal {
 }
 
 // check reads the arguments and holds them against the approved input schema.
-func (j *journey) check() *dispatch.Refusal {
+func (j *journey) check(ctx context.Context) *dispatch.Refusal {
 	limit := j.desk.o.MaxArguments
 	args, problem := readArguments(j.r.Params)
 	j.args, j.digest = args, args.digest()
@@ -165,7 +165,7 @@ func (j *journey) check() *dispatch.Refusal {
 	case len(args.raw) > limit:
 		return dispatch.Refuse(j.entry, dispatch.TooLarge, tooLarge(len(args.raw), limit))
 	}
-	if problem := j.desk.schemas.check(j.entry.Record.Approved, args.raw); problem != "" {
+	if problem := j.desk.schemas.check(ctx, j.entry.Record.Approved, args.raw); problem != "" {
 		return dispatch.Refuse(j.entry, dispatch.InvalidArguments, problem)
 	}
 	return nil

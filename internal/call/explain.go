@@ -109,18 +109,14 @@ func rule(k jsonschema.ErrorKind) string {
 		return "lacks " + names(k.Missing) + " (dependencies)"
 	case *kind.AdditionalProperties:
 		return "has members that the approved schema does not know: " + names(k.Properties) + " (additionalProperties)"
-	case *kind.Type:
-		return "must be " + strings.Join(k.Want, " or ") + " and is " + k.Got + " (type)"
-	case *kind.Enum:
-		return "is none of the listed values (enum)"
-	case *kind.Const:
-		return "is not the one value that is allowed (const)"
+	case *kind.Format: // that is a gate
+		if broken, ok := errors.AsType[*ruleBroken](k.Err); ok {
+			return broken.what
+		}
 	case *kind.Pattern:
 		return "does not match the pattern (pattern)"
 	case *kind.PropertyNames:
 		return "has a member with a name that is not allowed (propertyNames)"
-	case *kind.UniqueItems:
-		return "has an item twice (uniqueItems)"
 	case *kind.FalseSchema:
 		return "is not allowed (false)"
 	case *kind.OneOf:

@@ -1,11 +1,11 @@
 package call
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -15,12 +15,12 @@ import (
 // Limits of applying a schema. A schema is a program that a server wrote, and
 // arguments are data that an agent wrote: neither may hold Holdfast up.
 const (
-	maxSchemas   = 2048                   // compiled at once; beyond, the least used go
-	maxPlaces    = 20_000                 // objects and booleans in one schema
-	maxSteps     = 1_000_000              // schema places visited by one validation
-	maxTime      = 250 * time.Millisecond // of one validation
-	maxUniques   = 4096                   // items of an array, where uniqueItems is used
-	maxInstances = 16                     // idle copies of one compiled schema
+	maxSchemas   = 2048   // compiled at once; beyond, the least used go
+	maxPlaces    = 5_000  // objects and booleans in one schema
+	maxRefs      = 1_000  // references in one schema: the library describes a circle of them in square time
+	maxPatterns  = 1_000  // regular expressions in one schema
+	maxPattern   = 10_000 // bytes of one of them
+	maxInstances = 16     // copies of one compiled schema
 )
 
 // schemas holds the compiled input schemas of approved contracts, by digest. The
@@ -28,12 +28,19 @@ const (
 // filled up is dropped.
 type schemas struct {
 	mu         sync.Mutex
-	newer, old map[contract.Digest]*schema
+	newer, old map[contract.Digest]*slot
+}
+
+// slot is the place of one schema, which is prepared once, whoever else asks meanwhile.
+type slot struct {
+	once sync.Once
+	*schema
 }
 
 // check holds arguments against the input schema of an approved contract. The
 // problem is a sentence part that names place and rule and echoes no value.
-func (s *schemas) check(c contract.Contract, raw []byte) (problem string) {
+// When ctx ends so does the check, and the problem says that.
+func (s *schemas) check(ctx context.Context, c contract.Contract, raw []byte) (problem string) {
 	sch := s.of(c)
 	switch {
 	case sch.broken != "":
@@ -43,39 +50,31 @@ func (s *schemas) check(c contract.Contract, raw []byte) (problem string) {
 	case sch.emptyFits && string(raw) == "{}":
 		return ""
 	}
-	return sch.check(raw)
+	return sch.check(ctx, raw)
 }
 
 // of finds or prepares the schema of a contract.
 func (s *schemas) of(c contract.Contract) *schema {
 	key := c.Digest()
 	s.mu.Lock()
-	sch := s.newer[key]
-	if sch == nil {
-		if sch = s.old[key]; sch != nil {
-			s.keep(key, sch)
+	x := s.newer[key]
+	if x == nil {
+		if x = s.old[key]; x == nil {
+			x = &slot{}
 		}
+		s.keep(key, x)
 	}
 	s.mu.Unlock()
-	if sch != nil {
-		return sch
-	}
-	sch = prepare(c) // outside the lock: it may take a while, and twice does no harm
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first := s.newer[key]; first != nil {
-		return first
-	}
-	s.keep(key, sch)
-	return sch
+	x.once.Do(func() { x.schema = prepare(c) }) // outside the lock: it may take a while
+	return x.schema
 }
 
 // keep puts a schema into the newer generation. The caller holds mu.
-func (s *schemas) keep(key contract.Digest, sch *schema) {
+func (s *schemas) keep(key contract.Digest, x *slot) {
 	if s.newer == nil || len(s.newer) >= maxSchemas/2 {
-		s.old, s.newer = s.newer, make(map[contract.Digest]*schema)
+		s.old, s.newer = s.newer, make(map[contract.Digest]*slot)
 	}
-	s.newer[key] = sch
+	s.newer[key] = x
 }
 
 // schema is the input schema of one approved contract.
@@ -83,11 +82,11 @@ type schema struct {
 	broken    string // why it can't be applied: then no call under it is admitted
 	open      bool   // it admits every object
 	emptyFits bool   // it admits {}
-	uniques   bool   // it uses uniqueItems
 	document  any
 
-	mu   sync.Mutex
-	idle []*instance
+	turns chan struct{} // holds one for each copy in use
+	mu    sync.Mutex
+	idle  []*instance
 }
 
 // instance is one compiled copy, used by one validation at a time, so that its
@@ -95,7 +94,13 @@ type schema struct {
 type instance struct {
 	compiled *jsonschema.Schema
 	budget   budget
+	patterns map[string]jsonschema.Regexp
+	programs int  // instructions of those that run in Go's engine
+	unproved bool // the schema uses unevaluatedItems or unevaluatedProperties
 }
+
+// givenUp is the problem of arguments whose caller left.
+const givenUp = "the call was given up before they were held against it"
 
 // prepare reads and compiles the input schema of a contract. One that can't be
 // compiled fails closed: nobody can say which arguments were approved.
@@ -104,9 +109,14 @@ func prepare(c contract.Contract) *schema {
 	if !ok { // nothing was said about the arguments, so nothing more than "an object" was approved
 		return &schema{open: true}
 	}
-	places, uniques := survey(input)
-	if places > maxPlaces {
+	size := survey(input)
+	switch {
+	case size.places > maxPlaces:
 		return &schema{broken: fmt.Sprintf("the approved input schema has over %d places, so that it can't be applied", maxPlaces)}
+	case size.refs > maxRefs:
+		return &schema{broken: fmt.Sprintf("the approved input schema has over %d references, so that it can't be applied", maxRefs)}
+	case size.patterns > maxPatterns || size.pattern > maxPattern:
+		return &schema{broken: fmt.Sprintf("the approved input schema has over %d regular expressions, or one of over %d bytes, so that it can't be applied", maxPatterns, maxPattern)}
 	}
 	if admitsEveryObject(input) {
 		return &schema{open: true}
@@ -115,34 +125,38 @@ func prepare(c contract.Contract) *schema {
 	if err != nil {
 		return &schema{broken: "the approved input schema can't be applied: it has a number or a nesting out of all bounds"}
 	}
-	s := &schema{document: document, uniques: uniques}
+	s := &schema{document: document, turns: make(chan struct{}, min(maxInstances, 2*runtime.GOMAXPROCS(0)))}
 	first, err := compile(document)
 	if err != nil {
 		return &schema{broken: "the approved input schema can't be applied: " + err.Error()}
 	}
-	s.emptyFits = first.validate(map[string]any{}) == ""
+	s.emptyFits = first.validate(context.Background(), map[string]any{}) == ""
 	s.idle = append(s.idle, first)
 	return s
 }
 
 // check decodes the arguments once and validates them.
-func (s *schema) check(raw []byte) string {
+func (s *schema) check(ctx context.Context, raw []byte) string {
 	v, err := decode(raw)
 	if err != nil {
 		return err.Error()
 	}
-	if s.uniques && longest(v) > maxUniques {
-		return fmt.Sprintf("the arguments have a list of over %d items, which is too long where the approved schema wants unique ones (uniqueItems)", maxUniques)
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-ctx.Done():
+		return givenUp
 	}
 	in, err := s.take()
 	if err != nil {
 		return "the approved input schema can't be applied: " + err.Error()
 	}
-	problem := in.validate(v)
+	problem := in.validate(ctx, v)
 	s.giveBack(in)
 	return problem
 }
 
+// take gives a copy that nobody uses. The caller has a turn, so there are not many.
 func (s *schema) take() (*instance, error) {
 	s.mu.Lock()
 	if n := len(s.idle); n > 0 {
@@ -156,33 +170,52 @@ func (s *schema) take() (*instance, error) {
 }
 
 func (s *schema) giveBack(in *instance) {
+	in.budget.ctx = nil // of a call that is over
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.idle) < min(maxInstances, 2*runtime.GOMAXPROCS(0)) {
-		s.idle = append(s.idle, in)
-	}
+	s.idle = append(s.idle, in)
 }
 
-// survey counts the places of a schema and looks for uniqueItems. It counts too
-// much rather than too little: every object or boolean may be a place.
-func survey(v contract.Value) (places int, uniques bool) {
+// extent is how much there is to compile in a schema.
+type extent struct {
+	places   int
+	refs     int
+	patterns int
+	pattern  int // bytes of the longest
+}
+
+// survey measures a schema. It counts too much rather than too little: every object or
+// boolean may be a place.
+func survey(v contract.Value) (x extent) {
+	add := func(y extent) {
+		x.places, x.patterns, x.pattern = x.places+y.places, x.patterns+y.patterns, max(x.pattern, y.pattern)
+		x.refs += y.refs
+	}
 	switch v.Kind() {
 	case contract.Null, contract.Number, contract.String:
 	case contract.Bool:
-		return 1, false
+		x.places = 1
 	case contract.Array:
 		for _, item := range v.Items() {
-			n, u := survey(item)
-			places, uniques = places+n, uniques || u
+			add(survey(item))
 		}
 	case contract.Object:
-		places = 1
+		x.places = 1
 		for _, m := range v.Members() {
-			n, u := survey(m.Value)
-			places, uniques = places+n, uniques || u || m.Name == "uniqueItems"
+			switch {
+			case strings.HasSuffix(strings.ToLower(m.Name), "ref"): // $ref, $dynamicRef, $recursiveRef
+				add(extent{refs: 1})
+			case m.Name == "pattern" && m.Value.Kind() == contract.String:
+				add(extent{patterns: 1, pattern: len(m.Value.Text())})
+			case m.Name == "patternProperties" && m.Value.Kind() == contract.Object:
+				for _, p := range m.Value.Members() {
+					add(extent{patterns: 1, pattern: len(p.Name)})
+				}
+			}
+			add(survey(m.Value))
 		}
 	}
-	return places, uniques
+	return x
 }
 
 // admitsEveryObject knows the few schemas that constrain nothing, as tools without
@@ -226,21 +259,4 @@ func admitsEveryObject(v contract.Value) bool {
 		}
 	}
 	return true
-}
-
-// longest is the length of the longest list anywhere in v.
-func longest(v any) int {
-	n := 0
-	switch v := v.(type) {
-	case []any:
-		n = len(v)
-		for _, item := range v {
-			n = max(n, longest(item))
-		}
-	case map[string]any:
-		for _, item := range v {
-			n = max(n, longest(item))
-		}
-	}
-	return n
 }

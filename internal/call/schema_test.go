@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -23,7 +24,7 @@ func toolWith(schema string) contract.Contract {
 // fits reports what the schemas say of arguments under a schema.
 func fits(schema, args string) string {
 	var s schemas
-	return s.check(toolWith(schema), []byte(args))
+	return s.check(context.Background(), toolWith(schema), []byte(args))
 }
 
 func TestValidation(t *testing.T) {
@@ -74,7 +75,7 @@ func TestValidation(t *testing.T) {
 		{"draft-04", `{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"maximum":1,"exclusiveMaximum":true}}}`, `{"a":1}`, `exclusiveMaximum`},
 		{"three of many", `{"properties":{"a":{"type":"null"},"b":{"type":"null"},"c":{"type":"null"},"d":{"type":"null"}}}`, `{"a":1,"b":1,"c":1,"d":1}`, `arguments/c must be null and is number (type); and 1 more`},
 		{"broken arguments", obj(`"a":{"type":"string"}`), `{"a":"x","a":"y"}`, `name something twice`},
-		{"huge number", obj(`"a":{"type":"number"}`), `{"a":1e999999}`, `an exponent over 1000`},
+		{"huge number", obj(`"a":{"type":"number"}`), `{"a":1e999999}`, `an exponent over 400`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := fits(c.schema, c.args)
@@ -92,15 +93,19 @@ func TestSchemaThatCannotBeApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for schema, why := range map[string]string{
-		`{"$ref":"file://` + secret + `"}`:                          `it refers to "file://`,
-		`{"$ref":"https://schemas.example.com/x.json"}`:             `it refers to "https://schemas.example.com/x.json", and nothing outside the contract is loaded`,
-		`{"$schema":"https://example.com/dialect","type":"object"}`: `it refers to "https://example.com/dialect"`,
-		`{"$ref":"#/$defs/gone"}`:                                   `a reference in it can't be resolved`,
-		`{"type":"strange"}`:                                        `it is not valid JSON Schema`,
-		`{"properties":{"a":{"pattern":"("}}}`:                      `it is not valid JSON Schema`,
-		`"no schema"`:                                               `it is not valid JSON Schema`,
-		`{"properties":{"a":{"minimum":1e999999}}}`:                 `out of all bounds`,
-		`{"enum":[` + strings.Repeat("{},", maxPlaces) + `{}]}`:     `over 20000 places`,
+		`{"$ref":"file://` + secret + `"}`:                                             `it refers to "file://`,
+		`{"$ref":"https://schemas.example.com/x.json"}`:                                `it refers to "https://schemas.example.com/x.json", and nothing outside the contract is loaded`,
+		`{"$schema":"https://example.com/dialect","type":"object"}`:                    `it refers to "https://example.com/dialect"`,
+		`{"$ref":"#/$defs/gone"}`:                                                      `a reference in it can't be resolved`,
+		`{"type":"strange"}`:                                                           `it is not valid JSON Schema`,
+		`{"properties":{"a":{"pattern":"("}}}`:                                         `it is not valid JSON Schema`,
+		`"no schema"`:                                                                  `it is not valid JSON Schema`,
+		`{"properties":{"a":{"minimum":1e999999}}}`:                                    `out of all bounds`,
+		`{"enum":[` + strings.Repeat("{},", maxPlaces) + `{}]}`:                        `over 5000 places`,
+		`{"properties":{"a":{"pattern":"` + strings.Repeat("a", maxPattern+1) + `"}}}`: `one of over 10000 bytes`,
+		`{"allOf":[` + strings.Repeat(`{"$ref":"#/$defs/a"},`, maxRefs) + `{"$ref":"#"}],"$defs":{"a":{}}}`: `over 1000 references`,
+		`{"patternProperties":{"` + strings.Repeat("a", maxPattern+1) + `":{}}}`:                            `one of over 10000 bytes`,
+		`{"allOf":[` + strings.Repeat(`{"pattern":"a"},`, maxPatterns) + `{"pattern":"a"}]}`:                `over 1000 regular expressions`,
 	} {
 		got := fits(schema, `{}`)
 		if !strings.Contains(got, why) || !strings.Contains(got, "the approved input schema") {
@@ -112,7 +117,7 @@ func TestSchemaThatCannotBeApplied(t *testing.T) {
 // A tool that says nothing of its arguments takes any object.
 func TestNoSchema(t *testing.T) {
 	var s schemas
-	if got := s.check(contract.Parse([]byte(`{"name":"t"}`)), []byte(`{"a":1}`)); got != "" {
+	if got := s.check(t.Context(), contract.Parse([]byte(`{"name":"t"}`)), []byte(`{"a":1}`)); got != "" {
 		t.Error(got)
 	}
 }
@@ -126,12 +131,12 @@ func TestValidationIsBounded(t *testing.T) {
 	twice += `},"properties":{"a":{"$ref":"#/$defs/e40"}}}`
 	slow := "\"" + strings.Repeat("a", 40) + "!\""
 	for name, c := range map[string]struct{ schema, args, says string }{
-		"schema that doubles": {twice, `{"a":"x"}`, "take too long"},
-		"backtracking":        {`{"properties":{"a":{"pattern":"^(?=a)(a+)+$"}}}`, `{"a":` + slow + `}`, "take too long"},
-		"backtracking, often": {`{"properties":{"a":{"items":{"pattern":"^(?=a)(a+)+$"}}}}`, `{"a":[` + strings.Repeat(`"`+strings.Repeat("a", 16)+`!",`, 5000) + `"a"]}`, "take too long"},
+		"schema that doubles": {twice, `{"a":"x"}`, "take too much work"},
+		"backtracking":        {`{"properties":{"a":{"pattern":"^(?=a)(a+)+$"}}}`, `{"a":` + slow + `}`, "take too much work"},
+		"backtracking, often": {`{"properties":{"a":{"items":{"pattern":"^(?=a)(a+)+$"}}}}`, `{"a":[` + strings.Repeat(`"`+strings.Repeat("a", 16)+`!",`, 5000) + `"a"]}`, "take too much work"},
 		"linear":              {`{"properties":{"a":{"pattern":"^(a+)+$"}}}`, `{"a":` + slow + `}`, "does not match"},
 		"many faults":         {`{"properties":{"a":{"items":{"type":"null"}}}}`, `{"a":[` + strings.Repeat("1,", 20_000) + `1]}`, "must be null and is number (type); and many more"},
-		"many uniques":        {`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[` + strings.Repeat("1,", maxUniques) + `1]}`, "too long where the approved schema wants unique ones"},
+		"many uniques":        {`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[` + strings.Repeat("1,", 100_000) + `1]}`, "has an item twice (uniqueItems)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
@@ -139,7 +144,7 @@ func TestValidationIsBounded(t *testing.T) {
 			if !strings.Contains(got, c.says) {
 				t.Errorf("got %q", got)
 			}
-			if took := time.Since(begun); took > 20*maxTime {
+			if took := time.Since(begun); took > 10*maxTime {
 				t.Errorf("it took %s", took)
 			}
 		})
@@ -151,10 +156,10 @@ func TestBudgetIsOfOneValidation(t *testing.T) {
 	var s schemas
 	c := toolWith(`{"properties":{"a":{"pattern":"^(?=a)(a+)+$"}}}`)
 	for range 2 {
-		if got := s.check(c, []byte(`{"a":"`+strings.Repeat("a", 40)+`!"}`)); !strings.Contains(got, "too long") {
+		if got := s.check(t.Context(), c, []byte(`{"a":"`+strings.Repeat("a", 40)+`!"}`)); !strings.Contains(got, "too much work") {
 			t.Fatal(got)
 		}
-		if got := s.check(c, []byte(`{"a":"aaa"}`)); got != "" {
+		if got := s.check(t.Context(), c, []byte(`{"a":"aaa"}`)); got != "" {
 			t.Fatal(got)
 		}
 	}
@@ -184,10 +189,10 @@ func TestValidationAtOnce(t *testing.T) {
 	for range 16 {
 		group.Go(func() {
 			for range 100 {
-				if got := s.check(c, []byte(`{"a":"abc"}`)); got != "" {
+				if got := s.check(t.Context(), c, []byte(`{"a":"abc"}`)); got != "" {
 					t.Error(got)
 				}
-				if got := s.check(c, []byte(`{"a":"xbc"}`)); got == "" {
+				if got := s.check(t.Context(), c, []byte(`{"a":"xbc"}`)); got == "" {
 					t.Error("accepted")
 				}
 			}
@@ -217,7 +222,7 @@ func TestNoValueIsEchoed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := s.check(c, raw)
+		got := s.check(context.Background(), c, raw)
 		if got == "" {
 			t.Skip("valid")
 		}
@@ -296,7 +301,7 @@ func BenchmarkCheck(b *testing.B) {
 			tool, args := toolWith(c.schema), []byte(c.args)
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := s.check(tool, args); got != "" {
+				if got := s.check(b.Context(), tool, args); got != "" {
 					b.Fatal(got)
 				}
 			}

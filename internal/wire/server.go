@@ -78,12 +78,15 @@ type HTTPServer struct {
 	// Owner says whose sessions are counted together; nil: who's.
 	Owner       func(who any) any
 	MaxBody     int           // bytes of one POST; 0: DefaultMaxMessage
+	InFlight    int           // bytes of one owner's requests that are not answered yet; 0: DefaultInFlight
+	AllInFlight int           // of everybody's; 0: DefaultAllInFlight
 	MaxSessions int           // of one owner; 0: DefaultMaxSessions
 	Idle        time.Duration // after which an unused session ends; 0: DefaultIdle
 	Origins     []string      // allowed Origin values beside same-origin and none
 	Hosts       []string      // allowed Host names beside loopback ones; "*" allows any (a unix socket)
 
 	table sessionTable
+	load  load
 }
 
 // ServeHTTP answers POST, GET and DELETE.
@@ -150,7 +153,7 @@ func (c *cause) Error() string { return c.what }
 func (c *cause) Unwrap() error { return context.Canceled }
 
 // maxFlights is how many requests of one session are answered at once.
-const maxFlights = 1024
+const maxFlights = 128
 
 // flights are the requests of one session that are being answered. Two may have
 // one id: over HTTP each answer goes its own way, and real clients reuse ids.

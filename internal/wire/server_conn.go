@@ -12,6 +12,9 @@ import (
 // closed its side: `printf ... | holdfast stdio` wants its answers.
 const lastWords = 2 * time.Second
 
+// maxUnread is how many answers may wait for an agent to read them.
+const maxUnread = 1024
+
 // ServeConn serves one Face over a Conn (stdio) until it ends or ctx does: nil when
 // the agent closed its side. Requests are answered as they are done; notifications
 // are taken in the order in which they came. It returns when nothing of the session
@@ -54,6 +57,7 @@ type connServer struct {
 	stop    context.CancelCauseFunc
 	box     *outbox
 	flights flights
+	load    load
 	work    sync.WaitGroup
 
 	// of the goroutine that receives
@@ -70,7 +74,7 @@ func (s *connServer) receive() error {
 		if err != nil {
 			return err
 		}
-		if s.box.waiting() > maxFlights {
+		if s.box.waiting() > maxUnread {
 			return errors.New("the agent sends requests and does not read the answers")
 		}
 		switch {
@@ -107,14 +111,22 @@ func (s *connServer) request(m Message) {
 func (s *connServer) start(m Message) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	x := &flight{id: m.ID, cancel: cancel}
+	held := &share{load: &s.load, most: DefaultInFlight, all: DefaultAllInFlight}
+	if problem := held.take(perRequest + len(m.Params)); problem != "" {
+		cancel(nil)
+		s.box.put(NewError(m.ID, codeBusy, problem, nil))
+		return
+	}
 	if ok, _ := s.flights.add(x); !ok {
 		cancel(nil)
-		s.box.put(NewError(m.ID, CodeInternal, "too many requests are being answered; wait for some", nil))
+		held.giveBack()
+		s.box.put(NewError(m.ID, codeBusy, tooManyFlights(), nil))
 		return
 	}
 	state := s.state
 	s.work.Go(func() {
 		defer cancel(nil)
+		defer held.giveBack()
 		var over sync.Mutex // guards done: nothing of a request follows its answer
 		done := false
 		notify := func(method string, params []byte) {

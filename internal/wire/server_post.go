@@ -28,7 +28,9 @@ func (s *HTTPServer) post(w http.ResponseWriter, r *http.Request, who any) {
 		reject(w, http.StatusNotAcceptable, "the header Accept must name application/json and text/event-stream")
 		return
 	}
-	raw := s.body(w, r)
+	held := s.share(who)
+	defer held.giveBack()
+	raw := s.body(w, r, held)
 	if raw == nil {
 		return
 	}
@@ -67,7 +69,7 @@ func (s *HTTPServer) post(w http.ResponseWriter, r *http.Request, who any) {
 }
 
 // body reads the message, or answers why not and gives nil.
-func (s *HTTPServer) body(w http.ResponseWriter, r *http.Request) []byte {
+func (s *HTTPServer) body(w http.ResponseWriter, r *http.Request, held *share) []byte {
 	limit := s.MaxBody
 	if limit <= 0 {
 		limit = DefaultMaxMessage
@@ -77,11 +79,18 @@ func (s *HTTPServer) body(w http.ResponseWriter, r *http.Request) []byte {
 		refuse(w, http.StatusRequestEntityTooLarge, nil, CodeInvalidRequest, "the message is longer than the limit of "+strconv.Itoa(limit)+" bytes")
 		return nil
 	}
+	if problem := held.take(perRequest); problem != "" {
+		busy(w, problem)
+		return nil
+	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
-	raw, err := readBody(r, limit)
+	raw, err := readBody(&counted{r.Body, held}, r.ContentLength, limit)
 	_ = rc.SetReadDeadline(time.Time{})
+	full, isFull := errors.AsType[*busyError](err)
 	switch {
+	case isFull:
+		busy(w, full.what)
 	case err != nil:
 		w.Header().Set("Connection", "close")
 		refuse(w, http.StatusBadRequest, nil, CodeParse, "the body of the request ended too early or came too slowly")
@@ -96,15 +105,23 @@ func (s *HTTPServer) body(w http.ResponseWriter, r *http.Request) []byte {
 	return nil
 }
 
-// readBody reads up to limit bytes, and one more where there are more.
-func readBody(r *http.Request, limit int) ([]byte, error) {
-	if n := r.ContentLength; n >= 0 && n <= wholeBody {
+// busy refuses a request whose body there is no room for; what is left of it is not read.
+func busy(w http.ResponseWriter, problem string) {
+	w.Header().Set("Connection", "close")
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusTooManyRequests, nil, codeBusy, problem)
+}
+
+// readBody reads up to limit bytes, and one more where there are more; n is how many
+// were announced, or -1.
+func readBody(from io.Reader, n int64, limit int) ([]byte, error) {
+	if n >= 0 && n <= wholeBody {
 		raw := make([]byte, n)
-		_, err := io.ReadFull(r.Body, raw)
+		_, err := io.ReadFull(from, raw)
 		return raw, err
 	}
 	var b bytes.Buffer
-	_, err := b.ReadFrom(io.LimitReader(r.Body, int64(limit)+1))
+	_, err := b.ReadFrom(io.LimitReader(from, int64(limit)+1))
 	return b.Bytes(), err
 }
 
@@ -170,7 +187,8 @@ func (s *HTTPServer) answer(w http.ResponseWriter, r *http.Request, x *httpSessi
 		reject(w, http.StatusNotFound, noSession)
 		return
 	case !ok:
-		refuse(w, http.StatusTooManyRequests, m.ID, CodeInternal, "too many requests of this session are being answered; wait for some")
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusTooManyRequests, m.ID, codeBusy, tooManyFlights())
 		return
 	}
 	defer x.flights.remove(&e.flight)

@@ -70,11 +70,8 @@ func (s *HTTPServer) newSession(who any) *httpSession {
 	var random [32]byte
 	rand.Read(random[:]) // never fails
 	x := &httpSession{
-		id: base64.RawURLEncoding.EncodeToString(random[:]), who: who, owner: who,
+		id: base64.RawURLEncoding.EncodeToString(random[:]), who: who, owner: s.ownerOf(who),
 		box: newOutbox(), done: make(chan struct{}), used: time.Now(),
-	}
-	if s.Owner != nil {
-		x.owner = s.Owner(who)
 	}
 	x.box.read(false)
 	return x

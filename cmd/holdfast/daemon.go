@@ -32,6 +32,7 @@ const grace = 10 * time.Second
 type setup struct {
 	dir        string
 	configPath string
+	found      found // the configuration file, before it was read
 	config     *config.Config
 	tcp        bool         // serve agents over TCP, at config.Listen
 	listener   net.Listener // open already, for config.Listen; nil: to be opened

@@ -4,12 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/record"
@@ -64,46 +60,14 @@ func (d *daemon) apply(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// settle is how long a file must be still before it is read: editors write in steps.
-const settle = 150 * time.Millisecond
-
-// watch reloads the configuration when its file changes, until ctx ends. The
-// directory is watched, because most editors put a new file in the place of the old.
+// watch reloads the configuration when its file changes, until ctx ends.
 func (d *daemon) watch(ctx context.Context) {
-	path := d.config.Path
-	w, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer w.Close()
-		err = w.Add(filepath.Dir(path))
-	}
-	if err != nil {
-		d.log.Info("the configuration file is not watched: a change takes effect at the next start", "file", path, "reason", plain(err))
-		return
-	}
-	still := time.NewTimer(0)
-	<-still.C
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e, ok := <-w.Events:
-			if !ok {
-				return
-			}
-			if filepath.Clean(e.Name) == filepath.Clean(path) && e.Op != fsnotify.Chmod {
-				still.Reset(settle)
-			}
-		case err := <-w.Errors:
-			d.log.Warn("watching the configuration file failed", "file", path, "err", err)
-		case <-still.C:
-			d.reload(ctx)
-		}
-	}
+	watched{path: d.config.Path, since: d.found, settle: settle, poll: poll, log: d.log}.
+		follow(ctx, func() { d.reload(ctx) })
 }
 
 // reload reads the file again. A bad one keeps what is in force, and says so.
 func (d *daemon) reload(ctx context.Context) {
-	was := d.inForce.Load()
 	c, err := config.Load(d.configPath, false)
 	if err == nil {
 		err = d.apply(ctx, c)
@@ -115,7 +79,7 @@ func (d *daemon) reload(ctx context.Context) {
 		return
 	}
 	d.log.Info("the changed configuration is in force", "file", c.Path)
-	if late := needsRestart(was, c); len(late) > 0 {
+	if late := needsRestart(d.config, c); len(late) > 0 {
 		text := strings.Join(late, ", ") + " changed in the configuration and takes effect at the next start"
 		d.log.Warn(text)
 		n := *d.notes.Load()
@@ -124,7 +88,7 @@ func (d *daemon) reload(ctx context.Context) {
 	}
 }
 
-// needsRestart names what is read only at the start.
+// needsRestart names what is read only at the start, and is another now.
 func needsRestart(was, now *config.Config) []string {
 	var late []string
 	a, b := was.Listen, now.Listen

@@ -245,7 +245,7 @@ func (d *daemon) listen() error {
 		public.Handle("/mcp/", agents)
 		public.Handle("GET /healthz", ready)
 		public.Handle("GET /readyz", ready)
-		d.serve(d.listener, &http.Server{Handler: public})
+		d.serve(limitConnections(d.listener, connections()), &http.Server{Handler: public})
 	}
 	d.serve(unix, &http.Server{Handler: local, ConnContext: withPeer})
 	return nil

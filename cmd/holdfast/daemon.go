@@ -34,6 +34,7 @@ const grace = 10 * time.Second
 type setup struct {
 	dir        string
 	configPath string
+	found      found // the configuration file, before it was read
 	config     *config.Config
 	tcp        bool         // serve agents over TCP, at config.Listen
 	listener   net.Listener // open already, for config.Listen; nil: to be opened
@@ -253,7 +254,7 @@ func (d *daemon) listen() error {
 		public.Handle("/mcp/", agents)
 		public.Handle("GET /healthz", ready)
 		public.Handle("GET /readyz", ready)
-		d.serve(d.listener, &http.Server{Handler: public})
+		d.serve(limitConnections(d.listener, connections()), &http.Server{Handler: public})
 	}
 	d.serve(unix, &http.Server{Handler: local, ConnContext: withPeer})
 	return nil

@@ -4,12 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/record"
@@ -67,68 +64,42 @@ func (d *daemon) apply(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// settle is how long a file must be still before it is read: editors write in steps.
-const settle = 150 * time.Millisecond
-
 // watch reloads the configuration when its file changes, and the signatures when
-// theirs does, until ctx ends. The directories are watched, because most editors put
-// a new file in the place of the old.
+// theirs does, until ctx ends.
 func (d *daemon) watch(ctx context.Context) {
-	path := filepath.Clean(d.config.Path)
-	w, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer w.Close()
-		err = w.Add(filepath.Dir(path))
-	}
-	if err != nil {
-		d.log.Info("the configuration file is not watched: a change takes effect at the next start", "file", path, "reason", plain(err))
-		return
-	}
-	d.watchSignatures(w)
-	changed := map[string]bool{}
-	still := time.NewTimer(0)
-	<-still.C
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e, ok := <-w.Events:
-			if !ok {
-				return
-			}
-			name := filepath.Clean(e.Name)
-			if (name == path || name == d.inForce.Load().BundlePath) && e.Op != fsnotify.Chmod {
-				changed[name] = true
-				still.Reset(settle)
-			}
-		case err := <-w.Errors:
-			d.log.Warn("watching the configuration file failed", "file", path, "err", err)
-		case <-still.C:
-			if changed[path] {
-				d.reload(ctx) // reads the signatures too
-				d.watchSignatures(w)
-			} else {
-				d.reloadSignatures(ctx)
-			}
-			clear(changed)
-		}
-	}
+	go d.watchSignatures(ctx)
+	watched{path: d.config.Path, since: d.found, settle: settle, poll: poll, log: d.log}.
+		follow(ctx, func() { d.reload(ctx) })
 }
 
-// watchSignatures watches the directory of the file of signatures, if there is one.
-func (d *daemon) watchSignatures(w *fsnotify.Watcher) {
-	path := d.inForce.Load().BundlePath
-	if path == "" {
-		return
-	}
-	if err := w.Add(filepath.Dir(path)); err != nil {
-		d.log.Warn("the file of signatures is not watched: a change takes effect at the next start", "file", path, "reason", plain(err))
+// watchSignatures follows the file that security.bundle_path names, whichever that
+// is. Its first look is a change, so that nothing between the start and it is missed.
+func (d *daemon) watchSignatures(ctx context.Context) {
+	for ctx.Err() == nil {
+		path := d.inForce.Load().BundlePath
+		this, stop := context.WithCancel(ctx)
+		go func() {
+			defer stop()
+			again := time.NewTicker(poll)
+			defer again.Stop()
+			for d.inForce.Load().BundlePath == path {
+				select {
+				case <-again.C:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		if path != "" {
+			watched{path: path, settle: settle, poll: poll, log: d.log}.
+				follow(this, func() { d.reloadSignatures(ctx) })
+		}
+		<-this.Done()
 	}
 }
 
 // reload reads the file again. A bad one keeps what is in force, and says so.
 func (d *daemon) reload(ctx context.Context) {
-	was := d.inForce.Load()
 	c, err := config.Load(d.configPath, false)
 	if err == nil {
 		err = d.apply(ctx, c)
@@ -140,7 +111,7 @@ func (d *daemon) reload(ctx context.Context) {
 		return
 	}
 	d.log.Info("the changed configuration is in force", "file", c.Path)
-	if late := needsRestart(was, c); len(late) > 0 {
+	if late := needsRestart(d.config, c); len(late) > 0 {
 		text := strings.Join(late, ", ") + " changed in the configuration and takes effect at the next start"
 		d.log.Warn(text)
 		n := *d.notes.Load()
@@ -149,7 +120,7 @@ func (d *daemon) reload(ctx context.Context) {
 	}
 }
 
-// needsRestart names what is read only at the start.
+// needsRestart names what is read only at the start, and is another now.
 func needsRestart(was, now *config.Config) []string {
 	var late []string
 	a, b := was.Listen, now.Listen

@@ -44,6 +44,11 @@ get ten seconds, then every server is stopped. A second Ctrl-C ends it at once.`
 // setup reads the configuration and finds the data directory.
 func (a *app) setup(tcp bool) (setup, error) {
 	s := setup{configPath: a.configFile(), tcp: tcp, log: slog.New(slog.NewTextHandler(a.err, nil))}
+	path := s.configPath
+	if path == "" {
+		path = config.DefaultPath()
+	}
+	s.found = look(path)
 	var err error
 	if s.config, err = config.Load(s.configPath, false); err != nil {
 		return s, err

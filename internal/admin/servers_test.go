@@ -322,8 +322,6 @@ func TestBrokenStoreIsTold(t *testing.T) {
 	}
 }
 
-// TestServerOfThousandsIsReleased: the largest listing that there may be fits into
-// one decision.
 // TestServerOfThousandsIsReleased: a decision about very many tools is one request.
 func TestServerOfThousandsIsReleased(t *testing.T) {
 	h := newHome(t)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,7 +58,7 @@ func (a *app) auditListCommand() *cobra.Command {
 			}
 			var rows [][]string
 			for _, e := range p.Items {
-				rows = append(rows, []string{fmt.Sprint(e.Seq), clock(e.Time), e.Type, visible(subject(e)), actorWord(e.Actor), visible(cut(gist(e), 60))})
+				rows = append(rows, []string{fmt.Sprint(e.Seq), clock(e.Time), e.Type, visible(cut(subject(e), 48)), cut(actorWord(e.Actor), 32), visible(cut(gist(e), 60))})
 			}
 			a.table([]string{"SEQ", "TIME", "TYPE", "ABOUT", "BY", "WHAT"}, rows)
 			return nil
@@ -90,7 +91,13 @@ func gist(e admin.AuditEntry) string {
 		}
 		return s
 	case e.Act != nil:
-		return strings.TrimSpace(e.Act.What + " " + pairs(e.Act.Detail))
+		rest := maps.Clone(e.Act.Detail)
+		delete(rest, "program") // long: it comes last
+		said := strings.TrimSpace(e.Act.What + " " + pairs(rest))
+		if program, ok := e.Act.Detail["program"]; ok {
+			said += " program=" + program
+		}
+		return said
 	case e.Call == nil:
 		return ""
 	case e.Call.Refused != "":
@@ -134,16 +141,34 @@ func (a *app) printEntry(e admin.AuditEntry) {
 	if t == nil {
 		return
 	}
-	switch {
-	case t.Old != nil && t.New != nil && t.Old.Digest != t.New.Digest:
-		a.printf("\n--- %s\n+++ %s\n", t.Old.Digest, t.New.Digest)
-		for _, l := range difference(pretty(*t.Old), pretty(*t.New), 3) {
-			a.printf("%s\n", l)
-		}
-	case t.New != nil:
-		a.printf("\n%s\n", t.New.Digest)
-		a.printLines(pretty(*t.New))
+	if t.Reason != "" {
+		a.fields("scan", scanWords(t))
 	}
+	a.printFindings(t.Findings)
+	if len(t.Lines) > 0 {
+		a.printf("\n%s\n\n", a.style(bold, "What changed:"))
+		a.printReviewLines("", t.Lines)
+	}
+	for _, side := range []struct {
+		word string
+		c    *admin.Contract
+	}{{"before", t.Old}, {"after", t.New}} {
+		if side.c != nil && (side.word == "after" || t.New == nil || t.Old.Digest != t.New.Digest) {
+			a.printf("\n%s %s\n\n", a.style(bold, side.word), side.c.Digest)
+			a.printLines(pretty(*side.c))
+		}
+	}
+}
+
+// scanWords says what the scan found when it happened.
+func scanWords(t *admin.AuditTransition) string {
+	switch {
+	case t.Verdict == "" || t.Verdict == "not_scanned":
+		return ""
+	case !t.Complete:
+		return t.Verdict + ", not complete"
+	}
+	return t.Verdict + ", signatures " + visible(t.Bundle)
 }
 
 func (a *app) auditVerifyCommand() *cobra.Command {

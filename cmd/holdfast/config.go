@@ -67,7 +67,7 @@ func (a *app) configShowCommand() *cobra.Command {
 			}
 			a.fields("file", visible(v.Path), "data", v.DataDir, "listen", v.Listen, "auth", auth, "face", v.Face,
 				"gate", onOff(v.QuarantineEnabled), "trust", v.DefaultTrustMode, "on hold", v.OnHold, "unannotated", v.Unannotated,
-				"verify", v.VerifyInterval,
+				"verify", v.VerifyInterval, "signatures", visible(v.BundlePath),
 				"limits", fmt.Sprintf("message %d, arguments %d, result %d bytes; %d sessions a token, idle %s",
 					v.Limits.Message, v.Limits.Arguments, v.Limits.Result, v.Limits.Sessions, v.Limits.Idle),
 				"settings", v.SettingsID)

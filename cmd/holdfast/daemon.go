@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
+	"github.com/holdfast-mcp/holdfast/core/scan"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
 	"github.com/holdfast-mcp/holdfast/internal/call"
 	"github.com/holdfast-mcp/holdfast/internal/config"
@@ -50,6 +52,8 @@ type daemon struct {
 	desk    *desk
 	gateway *gateway.Gateway
 
+	defaultsSince time.Time // when the data came under newer defaults; zero: never
+
 	mcp     string // URL for agents, empty without TCP
 	servers []*http.Server
 	failed  chan error // a listener that broke
@@ -58,9 +62,10 @@ type daemon struct {
 	// that nothing is started, so that what the file no longer names never runs.
 	live chan struct{}
 
-	applying sync.Mutex // one change of the configuration at a time
-	inForce  atomic.Pointer[config.Config]
-	notes    atomic.Pointer[notes]
+	applying   sync.Mutex // one change of the configuration at a time
+	inForce    atomic.Pointer[config.Config]
+	notes      atomic.Pointer[notes]
+	signatures atomic.Pointer[signatures]
 }
 
 // notes are what a person should know about the configuration.
@@ -89,10 +94,14 @@ func startDaemon(ctx context.Context, s setup) (_ *daemon, err error) {
 	}
 	d.inForce.Store(d.config)
 	d.notes.Store(&notes{})
+	d.takeSignatures(ctx, d.config.BundlePath)
 	if err := d.wire(ctx); err != nil {
 		return nil, err
 	}
 	if err := d.apply(ctx, d.config); err != nil {
+		return nil, err
+	}
+	if err := d.noticeUpgrade(ctx); err != nil {
 		return nil, err
 	}
 	close(d.live)
@@ -108,8 +117,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 	})
 	d.intake, err = intake.New(ctx, intake.Options{
 		Store: d.store, Lister: lister{d},
-		// No Judge: the structural gate and the scan come with the next version.
-		// Until then nobody can tell, and what needs them is held.
+		Bundle:         func() *scan.Bundle { return d.signatures.Load().bundle },
 		Swapped:        d.swapped,
 		VerifyInterval: func() time.Duration { return d.inForce.Load().Verify },
 		Now:            time.Now, Log: d.log,
@@ -239,7 +247,7 @@ func (d *daemon) listen() error {
 	if d.tcp {
 		d.mcp = "http://" + d.listener.Addr().String() + "/mcp"
 		public := http.NewServeMux()
-		agents, ready := d.gateway.Handler(), admin.Health(d.ready)
+		agents, ready := d.gateway.Handler(), admin.Health(d.ready, d.auditHealth)
 		public.Handle("/mcp", agents)
 		public.Handle("/mcp/", agents)
 		public.Handle("GET /healthz", ready)
@@ -265,6 +273,14 @@ func (d *daemon) serve(l net.Listener, s *http.Server) {
 func (d *daemon) ready(ctx context.Context) error {
 	_, err := d.store.Tokens(ctx)
 	return err
+}
+
+// auditHealth says why nothing can be written down any more.
+func (d *daemon) auditHealth() error {
+	if s, ok := any(d.store).(interface{ Healthy() error }); ok {
+		return s.Healthy()
+	}
+	return nil
 }
 
 // stop ends everything in the order in which it is safe: nobody new, calls in
@@ -330,6 +346,9 @@ func (d *daemon) warnings() []string {
 	n := d.notes.Load()
 	if n.problem != "" {
 		w = append(w, "the configuration file as it is now is not in force, the one before is: "+n.problem)
+	}
+	if s := d.signatures.Load(); s.problem != "" {
+		w = append(w, fmt.Sprintf("the file of signatures is not in force, the signatures %s are: %s", s.bundle.Version(), s.problem))
 	}
 	return append(w, slices.Clone(n.warnings)...)
 }

@@ -16,11 +16,11 @@ import (
 func (d *daemon) adminOptions() admin.Options {
 	return admin.Options{
 		Trust: d.intake, Servers: running{d.pool}, Tokens: d.store, Audit: audit{d.store}, Mask: config.MaskProgram,
-		Config: d.configView, Ready: d.ready, Version: version, Now: time.Now, Log: d.log,
+		Config: d.configView, Ready: d.ready, AuditHealth: d.auditHealth, Version: version, Now: time.Now, Log: d.log,
 		Daemon: func() admin.Daemon {
 			return admin.Daemon{
 				PID: os.Getpid(), Started: d.started, DataDir: d.dir, MCP: d.mcp,
-				AuthOff: d.tcp && d.config.Listen.AuthOff, Warnings: d.warnings(),
+				AuthOff: d.tcp && d.config.Listen.AuthOff, Warnings: d.warnings(), Signatures: d.signaturesView(), DefaultsSince: d.defaultsSince,
 			}
 		},
 	}
@@ -82,7 +82,7 @@ func viewConfig(c *config.Config) admin.Config {
 		Path: c.Path, DataDir: c.DataDir, Listen: c.Listen.Addr, AuthOff: c.Listen.AuthOff, Face: c.Listen.Face,
 		Origins: c.Listen.Origins, Hosts: c.Listen.Hosts, QuarantineEnabled: !c.Law.GateOff,
 		DefaultTrustMode: c.Law.DefaultMode, OnHold: c.Law.OnHold, Unannotated: c.Law.Unannotated.String(),
-		VerifyInterval: c.Verify.String(), SettingsID: c.Law.ID, Servers: []admin.ConfigServer{}, Warnings: append([]string{}, c.Warnings...),
+		VerifyInterval: c.Verify.String(), BundlePath: c.BundlePath, SettingsID: c.Law.ID, Servers: []admin.ConfigServer{}, Warnings: append([]string{}, c.Warnings...),
 		Limits: admin.Limits{
 			Message: c.Limits.Message, Arguments: c.Limits.Arguments, Result: c.Limits.Result,
 			Sessions: c.Limits.Sessions, Idle: c.Limits.Idle.String(),

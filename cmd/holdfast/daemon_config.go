@@ -47,7 +47,7 @@ func (d *daemon) apply(ctx context.Context, c *config.Config) error {
 	for _, s := range c.Servers {
 		r := approval.AddRequest{
 			Name: s.Name, Way: approval.ByFile, Actor: who, Program: s.Program, Options: s.Options,
-			Quarantine: s.Quarantine, FileSource: s.Source, Incarnation: rand.Text(),
+			Quarantine: s.Quarantine, FileSource: s.Source, Incarnation: rand.Text(), Mask: config.MaskProgram,
 		}
 		if _, err := d.intake.Apply(ctx, s.Name, func(st approval.State) (approval.Change, error) {
 			return approval.Add(st, r)
@@ -59,6 +59,9 @@ func (d *daemon) apply(ctx context.Context, c *config.Config) error {
 	for _, w := range warnings {
 		d.log.Warn(w)
 	}
+	if c != d.config { // at the start they are in force already
+		d.takeSignatures(ctx, c.BundlePath)
+	}
 	d.inForce.Store(c)
 	d.notes.Store(&notes{warnings: warnings})
 	return nil
@@ -67,10 +70,11 @@ func (d *daemon) apply(ctx context.Context, c *config.Config) error {
 // settle is how long a file must be still before it is read: editors write in steps.
 const settle = 150 * time.Millisecond
 
-// watch reloads the configuration when its file changes, until ctx ends. The
-// directory is watched, because most editors put a new file in the place of the old.
+// watch reloads the configuration when its file changes, and the signatures when
+// theirs does, until ctx ends. The directories are watched, because most editors put
+// a new file in the place of the old.
 func (d *daemon) watch(ctx context.Context) {
-	path := d.config.Path
+	path := filepath.Clean(d.config.Path)
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer w.Close()
@@ -80,6 +84,8 @@ func (d *daemon) watch(ctx context.Context) {
 		d.log.Info("the configuration file is not watched: a change takes effect at the next start", "file", path, "reason", plain(err))
 		return
 	}
+	d.watchSignatures(w)
+	changed := map[string]bool{}
 	still := time.NewTimer(0)
 	<-still.C
 	for {
@@ -90,14 +96,33 @@ func (d *daemon) watch(ctx context.Context) {
 			if !ok {
 				return
 			}
-			if filepath.Clean(e.Name) == filepath.Clean(path) && e.Op != fsnotify.Chmod {
+			name := filepath.Clean(e.Name)
+			if (name == path || name == d.inForce.Load().BundlePath) && e.Op != fsnotify.Chmod {
+				changed[name] = true
 				still.Reset(settle)
 			}
 		case err := <-w.Errors:
 			d.log.Warn("watching the configuration file failed", "file", path, "err", err)
 		case <-still.C:
-			d.reload(ctx)
+			if changed[path] {
+				d.reload(ctx) // reads the signatures too
+				d.watchSignatures(w)
+			} else {
+				d.reloadSignatures(ctx)
+			}
+			clear(changed)
 		}
+	}
+}
+
+// watchSignatures watches the directory of the file of signatures, if there is one.
+func (d *daemon) watchSignatures(w *fsnotify.Watcher) {
+	path := d.inForce.Load().BundlePath
+	if path == "" {
+		return
+	}
+	if err := w.Add(filepath.Dir(path)); err != nil {
+		d.log.Warn("the file of signatures is not watched: a change takes effect at the next start", "file", path, "reason", plain(err))
 	}
 }
 

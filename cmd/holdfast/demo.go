@@ -26,8 +26,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Use: "demo", Short: "Show in a minute what Holdfast does", Args: takes(),
 		Long: `Show in a minute what Holdfast does, on real servers: a built-in mail server and,
 where Node.js is, a published one from npm. An agent connects, a reviewer releases,
-the agent calls; then the mail server changes a tool and Holdfast holds it. It stays
-up for you to try until Ctrl-C. Without --data-dir everything is in a temporary
+the agent calls; then the mail server rewords a tool, which passes, and changes it,
+which is held. It stays up for you to try until Ctrl-C. Without --data-dir everything is in a temporary
 directory and is gone afterwards.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := untilInterrupted(c.Context())
@@ -46,7 +46,7 @@ type demo struct {
 	client *client
 	dir    string
 	step   int
-	change string // file whose appearance changes the mail server
+	change string // file that names the release of the mail server's tool
 	names  []string
 	secret string
 	token  string
@@ -71,7 +71,7 @@ func (a *app) demo(ctx context.Context, stop func(), once bool) (err error) {
 		return err
 	}
 	defer d.stop()
-	x := &demo{app: a, daemon: d, dir: dir, client: newClient(socketPath(dir), a.startHint()), change: filepath.Join(dir, demoName, "send_mail-1.5.0")}
+	x := &demo{app: a, daemon: d, dir: dir, client: newClient(socketPath(dir), a.startHint()), change: filepath.Join(dir, demoName, "send_mail-release")}
 	if err := x.story(ctx); err != nil {
 		if ctx.Err() != nil {
 			a.printf("\n\nEnded.\n")

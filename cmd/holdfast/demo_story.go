@@ -51,6 +51,10 @@ func (x *demo) story(ctx context.Context) error {
 	if err := x.calls(ctx, agent); err != nil {
 		return err
 	}
+	x.begin("The mail server rewords send_mail. It asks for nothing more, and the scan of its texts finds nothing: it passes by itself.")
+	if err := x.rewordTool(ctx); err != nil {
+		return err
+	}
 	x.begin("The mail server changes send_mail: it wants one more address, to which every mail is copied.")
 	if err := x.changeTool(ctx); err != nil {
 		return err
@@ -160,11 +164,19 @@ func (x *demo) releaseAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var tools []string
-		for _, t := range p.Approves {
-			tools = append(tools, t.Name)
+		tools, err := all[admin.Tool](ctx, x.client, "/api/v1/tools", url.Values{"server": {name}})
+		if err != nil {
+			return err
 		}
-		x.say(name, "%s approved: %s", plural(len(tools), "contract"), strings.Join(tools, ", "))
+		var names []string
+		for _, t := range tools {
+			names = append(names, t.Name)
+		}
+		text := fmt.Sprintf("%s pinned: %s", plural(len(names), "contract"), strings.Join(names, ", "))
+		if len(p.Approves) == 0 {
+			text += "; the scan had found each of them clean"
+		}
+		x.say(name, "%s", text)
 	}
 	return nil
 }
@@ -212,27 +224,69 @@ func (x *demo) call(ctx context.Context, agent *mcp.ClientSession, tool string, 
 	return nil
 }
 
-// changeTool makes the mail server change its tool and waits until Holdfast, which
-// the server told, has looked at it.
-func (x *demo) changeTool(ctx context.Context) error {
-	if err := os.WriteFile(x.change, nil, 0o600); err != nil {
+// rewordTool makes the mail server change a text and waits until Holdfast, which the
+// server told, has let it pass.
+func (x *demo) rewordTool(ctx context.Context) error {
+	var was admin.Tool
+	if err := x.client.do(ctx, http.MethodGet, toolPath(mailTool), nil, &was); err != nil {
 		return err
+	}
+	t, err := x.becomes(ctx, "1.4.1", func(t admin.Tool) bool { return t.Ready && t.Approved != was.Approved })
+	if err != nil {
+		return err
+	}
+	var p admin.Page[admin.AuditEntry]
+	q := url.Values{"server": {t.Server}, "name": {t.Name}, "type": {"transition"}, "limit": {"1"}}
+	if err := x.client.do(ctx, http.MethodGet, "/api/v1/audit?"+q.Encode(), nil, &p); err != nil {
+		return err
+	}
+	if len(p.Items) == 0 {
+		return fault.New(fault.Internal, "the audit has no entry of the approval", "")
+	}
+	var e admin.AuditEntry
+	if err := x.client.do(ctx, http.MethodGet, fmt.Sprintf("/api/v1/audit/entries/%d", p.Items[0].Seq), nil, &e); err != nil {
+		return err
+	}
+	if e.Transition == nil || e.Transition.Old == nil || e.Transition.New == nil {
+		return fault.New(fault.Internal, "the audit does not have both definitions", "")
+	}
+	x.say("holdfast", "approves it by itself: no structural change, the scan is %s", e.Transition.Verdict)
+	x.say("audit", "entry %d keeps the definition before and after:", e.Seq)
+	for _, l := range e.Transition.Lines {
+		x.printf("%s\n", exactly("              ", visible(l.Path)+": "+marked(l.Runs)))
+	}
+	return nil
+}
+
+// changeTool makes the mail server change its tool and waits until Holdfast holds it.
+func (x *demo) changeTool(ctx context.Context) error {
+	t, err := x.becomes(ctx, "1.5.0", func(t admin.Tool) bool { return t.Status == "changed" })
+	if err != nil {
+		return err
+	}
+	return x.showChange(ctx, t)
+}
+
+// becomes gives the mail server another release of its tool and waits until it
+// stands as expected.
+func (x *demo) becomes(ctx context.Context, release string, stands func(admin.Tool) bool) (t admin.Tool, err error) {
+	if err := os.WriteFile(x.change, []byte(release), 0o600); err != nil {
+		return t, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var t admin.Tool
 		if err := x.client.do(ctx, http.MethodGet, toolPath(mailTool), nil, &t); err != nil {
-			return err
+			return t, err
 		}
-		if t.Status == "changed" {
-			return x.showChange(ctx, t)
+		if stands(t) {
+			return t, nil
 		}
 		select {
 		case <-ctx.Done():
-			return fault.New(fault.Timeout, "the mail server did not announce its change", "the log is "+filepath.Join(x.dir, "holdfast.log"))
+			return t, fault.New(fault.Timeout, "the change of the mail server was not judged as expected; it stands as: "+t.Summary, "the log is "+filepath.Join(x.dir, "holdfast.log"))
 		case <-tick.C:
 		}
 	}
@@ -246,23 +300,11 @@ func (x *demo) showChange(ctx context.Context, t admin.Tool) error {
 	if err != nil || r.Approved == nil {
 		return err
 	}
-	x.say("holdfast", "holds it: %s", t.Summary)
 	if t.Held != nil {
-		for _, s := range t.Held.Signals {
-			x.say("", "%s", strings.TrimSuffix(s.Signal+": "+s.Explanation, ": "))
-		}
+		x.say("holdfast", "holds it: %s", strings.ToLower(t.Held.Explanation[:1])+strings.TrimSuffix(t.Held.Explanation[1:], "."))
 	}
 	x.printf("\n")
-	for _, l := range difference(pretty(*r.Approved), pretty(r.Live), 0) {
-		if l[0] == ' ' || !strings.Contains(l, `": `) {
-			continue // brackets tell nothing here
-		}
-		code := green
-		if l[0] == '-' {
-			code = red
-		}
-		x.printf("%s\n", x.style(code, hang("      "+l[:2], strings.TrimSuffix(strings.TrimSpace(l[2:]), ","))))
-	}
+	x.printReviewLines("    ", r.Lines)
 	return nil
 }
 

@@ -44,7 +44,7 @@ person, and every call goes through one gate.
 	f.StringVar(&a.configPath, "config", "", "configuration file (HOLDFAST_CONFIG)")
 	c.SetFlagErrorFunc(flagFailure)
 	c.AddCommand(
-		a.serveCommand(), a.stdioCommand(), a.statusCommand(), a.serverCommand(), a.toolCommand(),
+		a.serveCommand(), a.stdioCommand(), a.statusCommand(), a.doctorCommand(), a.serverCommand(), a.toolCommand(),
 		a.tokenCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(), a.demoCommand(), a.demoServerCommand(),
 		a.diffCommand(), a.scanCommand(), a.replayCommand(),
 	)

@@ -16,12 +16,12 @@ import (
 func (a *app) serverCommand() *cobra.Command {
 	return group("server", "Add, look at and switch servers",
 		a.serverAddCommand(), a.serverListCommand(), a.serverShowCommand(), a.serverRemoveCommand(),
-		a.serverSwitch("enable", "Let a server run", "enabled"),
+		a.serverEnableCommand(),
 		a.serverSwitch("disable", "Stop a server and cancel its calls", "disabled"),
 		a.serverSwitch("quarantine", "Hide a server's tools from agents at once", "quarantined"),
 		a.serverSwitch("restart", "Stop and start a server now", "restarted"),
 		a.serverSwitch("discover", "List what a server offers now", "listed"),
-		a.serverReleaseCommand(), a.serverLogsCommand(),
+		a.serverReleaseCommand(), a.serverTrustCommand(), a.serverLogsCommand(),
 	)
 }
 
@@ -77,6 +77,9 @@ func (a *app) serverShowCommand() *cobra.Command {
 				return a.printJSON(s)
 			}
 			a.printServer(s)
+			if s.Proposal {
+				a.printf("\nAn agent proposed it. To let exactly this run:\n\n  %s\n", a.command("server", "enable", s.Name, "--program", s.Digest))
+			}
 			tools, err := all[admin.Tool](c.Context(), cl, "/api/v1/tools", url.Values{"server": {s.Name}})
 			if err != nil || len(tools) == 0 {
 				return err
@@ -93,15 +96,22 @@ func (a *app) printServer(s admin.Server) {
 	if s.State.PID > 0 {
 		pid = fmt.Sprint(s.State.PID)
 	}
-	a.fields(
+	rows := []string{
 		"server", s.Name, "state", visible(s.Summary), "trust", s.TrustMode, "quarantined", quarantineWord(s),
-		"runs", visible(commandLine(s.Program)), "directory", visible(s.Program.Cwd),
-		"environment", visible(pairs(s.Program.Env)), "headers", visible(pairs(s.Program.Headers)),
+	}
+	if s.Proposal {
+		rows = append(rows, programRows(s)...)
+	} else {
+		rows = append(rows, "runs", visible(commandLine(s.Program)), "directory", visible(s.Program.Cwd),
+			"environment", visible(pairs(s.Program.Env)), "headers", visible(pairs(s.Program.Headers)), "program", s.Digest)
+	}
+	a.fields(append(rows,
 		"says it is", visible(strings.TrimSpace(s.State.ServerName+" "+s.State.ServerVersion)),
 		"protocol", s.State.ProtocolVersion, "pid", pid, "since", maybeClock(s.State.Since, ""),
+		"not listed", visible(s.State.ListingError),
 		"enabled tools", visible(strings.Join(s.Options.EnabledTools, ", ")), "disabled tools", visible(strings.Join(s.Options.DisabledTools, ", ")),
 		"added", clock(s.Created), "incarnation", s.Incarnation,
-	)
+	)...)
 }
 
 func quarantineWord(s admin.Server) string {
@@ -144,16 +154,25 @@ func (a *app) serverSwitch(verb, short, done string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if verb == "restart" || verb == "enable" {
+			if verb == "restart" {
 				s = a.settled(c.Context(), cl, s)
 			}
 			if a.json {
 				return a.printJSON(s)
 			}
-			a.printf("%s: %s. %s\n", s.Name, done, visible(s.Summary))
+			a.printDone(s, done)
 			return nil
 		},
 	}
+}
+
+// printDone says what was done, and how the server stands if that says more.
+func (a *app) printDone(s admin.Server, done string) {
+	if s.Summary == done {
+		a.printf("%s: %s.\n", s.Name, done)
+		return
+	}
+	a.printf("%s: %s. %s\n", s.Name, done, visible(s.Summary))
 }
 
 func actOnServer(ctx context.Context, cl *client, name, verb string) (admin.Server, error) {

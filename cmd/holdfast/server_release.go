@@ -65,7 +65,7 @@ func (a *app) confirmRelease(p admin.ReleasePreview, r admin.Release) error {
 	if a.looking(t) == t {
 		t.printPreview(p)
 	}
-	return t.ask(fmt.Sprintf("Release %s and approve %s?", p.Server, plural(len(r.Tools)+len(r.AcceptFindings), "contract")))
+	return t.ask(fmt.Sprintf("Release %s and approve %s?", p.Server, plural(len(r.Tools), "contract")))
 }
 
 func previewRelease(ctx context.Context, cl *client, name string) (admin.ReleasePreview, error) {
@@ -91,7 +91,7 @@ func releaseRequest(p admin.ReleasePreview, accept []string) (admin.Release, err
 				seen.Kind = t.Kind
 			}
 		}
-		r.AcceptFindings = append(r.AcceptFindings, seen)
+		r.Tools, r.AcceptFindings = append(r.Tools, seen), append(r.AcceptFindings, seen)
 	}
 	return r, nil
 }
@@ -100,8 +100,18 @@ func (a *app) printPreview(p admin.ReleasePreview) {
 	a.printf("A release of %s approves\n\n", p.Server)
 	a.printOffers(p.Approves, "nothing: no contract waits")
 	if len(p.Findings) > 0 {
-		a.printf("\nand leaves for their hard findings\n\n")
+		a.printf("\nand leaves for their hard findings, unless --accept-findings names them\n\n")
 		a.printOffers(p.Findings, "")
+		for _, t := range p.Findings {
+			a.printf("\n  --accept-findings %s\n", shellWord(t.Name+"="+t.Digest))
+			if t.Held != nil {
+				a.printFindings(t.Held.Verdict.Findings)
+			}
+		}
+	}
+	if len(p.Approved) > 0 {
+		a.printf("\nand lets agents see what is approved already\n\n")
+		a.printOffers(p.Approved, "")
 	}
 	if len(p.Leaves) > 0 {
 		a.printf("\nand leaves as they are\n\n")
@@ -118,7 +128,7 @@ func (a *app) printOffers(tools []admin.Tool, none string) {
 	var rows [][]string
 	for _, t := range tools {
 		what := t.Text
-		if !t.InReview || t.Problem != "" {
+		if t.Problem != "" || !t.InReview && t.Status != "approved" {
 			what = t.Summary
 		}
 		rows = append(rows, []string{"  " + visible(toolWord(t)), t.Class, shortDigest(t.Digest), visible(cut(firstLine(what), 44))})

@@ -87,10 +87,10 @@ func (a *app) toolListCommand() *cobra.Command {
 			}
 			if len(tools) == 0 {
 				a.printf("No tool is like that.\n")
-				return nil
+			} else {
+				a.printTools(tools)
 			}
-			a.printTools(tools)
-			return nil
+			return a.noteUnlisted(c.Context(), cl, server)
 		},
 	}
 	f := c.Flags()
@@ -107,6 +107,20 @@ func (a *app) printTools(tools []admin.Tool) {
 		rows = append(rows, []string{visible(t.Server + "/" + toolWord(t)), t.Status, t.Class, visible(cut(t.Summary, 60))})
 	}
 	a.table([]string{"TOOL", "STATUS", "CLASS", "WHY"}, rows)
+}
+
+// noteUnlisted says of which servers this is not all, because they could not be listed.
+func (a *app) noteUnlisted(ctx context.Context, cl *client, server string) error {
+	servers, err := all[admin.Server](ctx, cl, "/api/v1/servers", nil)
+	if err != nil {
+		return err
+	}
+	for _, s := range servers {
+		if (server == "" || server == s.Name) && s.State.ListingError != "" {
+			a.notef("%s what %s offers now could not be listed: %s\n", a.styleErr(yellow, "note:"), s.Name, visible(s.State.ListingError))
+		}
+	}
+	return nil
 }
 
 func review(ctx context.Context, cl *client, t toolName) (admin.Review, error) {

@@ -27,4 +27,5 @@ const (
 	ActLockRemoved        = "lock_removed"
 
 	ActSettingsChanged = "settings_changed"
+	ActBundleChanged   = "bundle_changed" // other signatures for the scan
 )

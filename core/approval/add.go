@@ -37,6 +37,11 @@ type AddRequest struct {
 	Quarantine  Ask
 	FileSource  string // file and line, for ByFile
 	Incarnation string // random, made by the caller
+	Proposals   int    // how many other proposals are stored, for ByMCP
+
+	// Mask hides secrets in what the audit says of the program. Without one the
+	// audit has its digest alone; a proposal is written down as it is.
+	Mask func(Program) Program
 }
 
 // Add admits a server: docs/design/approval.md section 3. For ByFile a stored
@@ -107,10 +112,17 @@ func (r AddRequest) check(s State) error {
 	if err := r.Options.check(r.Actor); err != nil {
 		return err
 	}
-	if r.Way == ByMCP {
-		return r.checkAgent(s.Settings)
+	if r.Way != ByMCP {
+		return nil
 	}
-	return nil
+	if err := r.checkAgent(s.Settings); err != nil {
+		return err
+	}
+	if r.Proposals >= MaxProposals {
+		return refuse(CodeTooLarge, strconv.Itoa(r.Proposals)+" proposed servers wait for a person, and "+strconv.Itoa(MaxProposals)+" is the limit",
+			"A person can enable or remove them; see them with: holdfast server list")
+	}
+	return r.Program.asProposed()
 }
 
 // checkAgent refuses what an agent may not ask for: it is refused, never ignored.
@@ -158,9 +170,9 @@ func admit(s State, r AddRequest) Change {
 	}
 	d.server = srv
 	mode, bad := s.Settings.ModeOf(srv)
-	detail := map[string]string{
-		"way": string(r.Way), "trust_mode": mode.String(), "quarantined": strconv.FormatBool(srv.Quarantined),
-	}
+	detail := srv.said(r.Mask)
+	detail["way"], detail["trust_mode"] = string(r.Way), mode.String()
+	detail["quarantined"] = strconv.FormatBool(srv.Quarantined)
 	if bad != "" {
 		detail["counts_as_manual"] = quote(bad)
 	}
@@ -188,7 +200,7 @@ func refresh(s State, r AddRequest) (Change, error) {
 		d.touch(ActNamedAgain, nil)
 		d.change.Effects.Pass = true
 	}
-	if err := d.rewrite(&r.Program, &r.Options, r.Incarnation); err != nil {
+	if err := d.rewrite(EditRequest{Program: &r.Program, Options: &r.Options, Incarnation: r.Incarnation, Mask: r.Mask}); err != nil {
 		return Change{}, err
 	}
 	says, source := r.Quarantine == AskMore, ""

@@ -165,10 +165,10 @@ func TestProposals(t *testing.T) {
 		return b
 	}
 	b := proposed()
-	b.refused(CodeNotForAgents)(Enable(b.s, agent))
+	b.refused(CodeNotForAgents)(Enable(b.s, EnableRequest{Actor: agent, Program: b.s.Server.Program.Digest()}))
 	b.refused(CodeServerExists)(Add(b.s, b.addRequest(ByMCP, AskNothing)))
 	b.refused(CodeForbidden)(Pass(b.s, b.listing(benign("a")), b.j))
-	b.ok(Enable(b.s, person))
+	b.ok(Enable(b.s, EnableRequest{Actor: person, Program: b.s.Server.Program.Digest()}))
 	if s := b.s.Server; !s.Enabled || s.Proposal || !s.Quarantined || !s.FirstScan || !b.last.Effects.Pass {
 		t.Errorf("%+v", s)
 	}

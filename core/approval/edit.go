@@ -13,6 +13,9 @@ type EditRequest struct {
 	Program     *Program
 	Options     *Options
 	Incarnation string // random; used if Program differs
+
+	// Mask hides secrets in what the audit says of the program; see AddRequest.
+	Mask func(Program) Program
 }
 
 // Edit changes what is run, which gives a new incarnation, or the options of a
@@ -34,31 +37,36 @@ func Edit(s State, r EditRequest) (Change, error) {
 		if err := filled.check(); err != nil {
 			return Change{}, err
 		}
+		if s.Server.Proposal && !filled.Equal(s.Server.Program) {
+			// A proposal is shown unmasked, because nothing in it is a person's.
+			return Change{}, refuse(CodeForbidden, "what an agent proposed is enabled as it is or not at all",
+				"Add your own in its place, under the same name, with: holdfast server add")
+		}
 		r.Program = &filled
 	}
 	d := begin(s, s.Server.Name, r.Actor)
-	if err := d.rewrite(r.Program, r.Options, r.Incarnation); err != nil {
+	if err := d.rewrite(r); err != nil {
 		return Change{}, err
 	}
 	return d.done(), nil
 }
 
 // rewrite puts a new program and new options in force, as far as they differ.
-func (d *draft) rewrite(program *Program, options *Options, incarnation string) error {
-	if options != nil {
-		d.options(*options)
+func (d *draft) rewrite(r EditRequest) error {
+	if r.Options != nil {
+		d.options(*r.Options)
 	}
-	if program == nil {
+	if r.Program == nil {
 		return nil
 	}
-	changed := program.differs(d.server.Program)
+	changed := r.Program.differs(d.server.Program)
 	if len(changed) == 0 {
 		return nil
 	}
-	if incarnation == "" || incarnation == d.server.Incarnation {
+	if r.Incarnation == "" || r.Incarnation == d.server.Incarnation {
 		return refuse(CodeBadInput, "what a server runs can't be changed without a new identity for it", "This is a fault of Holdfast, please report it.")
 	}
-	d.program(*program, incarnation, changed)
+	d.program(r, changed)
 	return nil
 }
 
@@ -66,16 +74,17 @@ func (d *draft) rewrite(program *Program, options *Options, incarnation string) 
 // marker stay; what was looked at was another program, so that it is quarantined
 // again if the rule says so. In scan mode the first complete scan may release it,
 // but only what that scan could have released, or what was not quarantined.
-func (d *draft) program(program Program, incarnation string, changed []string) {
+func (d *draft) program(r EditRequest, changed []string) {
 	settings, srv := d.state.Settings, &d.server
 	was := srv.Quarantined
-	srv.Program, srv.Incarnation = program, incarnation
+	srv.Program, srv.Incarnation = *r.Program, r.Incarnation
 	srv.TrustedWhenAdded = false
 	if settings.quarantines(*srv) {
 		srv.Quarantined = true
 		srv.FirstScan = settings.scans(*srv) && (!was || srv.FirstScan)
 	}
-	detail := map[string]string{"changed": list(changed)}
+	detail := srv.said(r.Mask)
+	detail["changed"] = list(changed)
 	if srv.Quarantined && !was {
 		detail["quarantined"] = "again"
 	}

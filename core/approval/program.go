@@ -75,7 +75,7 @@ func (p Program) check() error {
 	case p.Command != "" && p.URL != "":
 		return refuse(CodeBadInput, "a server has a command or a URL, not both", hint)
 	}
-	return nil
+	return p.bounded()
 }
 
 // Options are the settings of a server that are no part of what is run.

@@ -320,7 +320,15 @@ func (w *walk) releases(rt *rapid.T) {
 
 func (w *walk) switches(rt *rapid.T) {
 	actor := draw(rt, "actor", person, person, agent, operator, nobody)
-	act := draw(rt, "act", Quarantine, Enable, Disable, Dropped)
+	enable := func(s State, actor record.Actor) (Change, error) {
+		seen := draw(rt, "seen", s.Server.Program.Digest(), "")
+		c, err := Enable(s, EnableRequest{Actor: actor, Program: seen})
+		if err == nil && s.Server.Proposal && seen == "" {
+			rt.Fatal("a proposal was enabled unseen")
+		}
+		return c, err
+	}
+	act := draw(rt, "act", Quarantine, enable, Disable, Dropped)
 	if rapid.IntRange(0, 19).Draw(rt, "remove") == 0 {
 		act = Remove
 	}

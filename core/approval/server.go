@@ -34,37 +34,62 @@ func (d *draft) quarantine(why string) {
 	d.change.Effects.CancelCalls = true
 }
 
+// EnableRequest enables a server.
+type EnableRequest struct {
+	Actor record.Actor
+	// Program is Program.Digest of what the person saw that would be run. It is
+	// required for a proposal; where it is given, it has to be that of the server.
+	Program contract.Digest
+	// Mask hides secrets in what the audit says of the program; see AddRequest.
+	Mask func(Program) Program
+}
+
 // Enable lets a server be started and called. For an agent's proposal this is the
-// decision to run it at all.
-func Enable(s State, actor record.Actor) (Change, error) {
-	return switched(s, actor, true, "enable a server", ActEnabled, record.Person)
+// decision to run it at all, and like every decision it names what was seen.
+func Enable(s State, r EnableRequest) (Change, error) {
+	if err := may(r.Actor, "enable a server", record.Person); err != nil {
+		return Change{}, err
+	}
+	if err := stored(s, s.Server.Name); err != nil {
+		return Change{}, err
+	}
+	d := begin(s, s.Server.Name, r.Actor)
+	look := "Look at it with: holdfast server show " + s.Server.Name
+	if d.server.Proposal && r.Program == "" {
+		return Change{}, refuse(CodeBadInput,
+			"an agent proposed server "+quote(s.Server.Name)+", and it is enabled only with the digest of the program that was looked at", look)
+	}
+	if r.Program != "" && r.Program != d.server.Program.Digest() {
+		return Change{}, refuse(CodeReviewOutOfDate, "what server "+quote(s.Server.Name)+" would run is not what was looked at", look)
+	}
+	if d.server.Enabled && !d.server.Proposal {
+		return d.done(), nil
+	}
+	detail := d.server.said(r.Mask)
+	if d.server.Proposal {
+		detail["accepts"] = "a proposal"
+	}
+	d.server.Enabled, d.server.Proposal = true, false
+	d.touch(ActEnabled, detail)
+	d.change.Effects.Pass = true
+	return d.done(), nil
 }
 
 // Disable stops a server from being called; records stay. Agents may ask for it too.
 func Disable(s State, actor record.Actor) (Change, error) {
-	return switched(s, actor, false, "disable a server", ActDisabled, record.Person, record.Agent)
-}
-
-func switched(s State, actor record.Actor, on bool, verb, what string, kinds ...record.ActorKind) (Change, error) {
-	if err := may(actor, verb, kinds...); err != nil {
+	if err := may(actor, "disable a server", record.Person, record.Agent); err != nil {
 		return Change{}, err
 	}
 	if err := stored(s, s.Server.Name); err != nil {
 		return Change{}, err
 	}
 	d := begin(s, s.Server.Name, actor)
-	if d.server.Enabled == on && (!on || !d.server.Proposal) {
+	if !d.server.Enabled {
 		return d.done(), nil
 	}
-	d.server.Enabled = on
-	var detail map[string]string
-	if on && d.server.Proposal {
-		d.server.Proposal = false
-		detail = map[string]string{"accepts": "a proposal"}
-	}
-	d.touch(what, detail)
-	d.change.Effects.CancelCalls = !on
-	d.change.Effects.Pass = on
+	d.server.Enabled = false
+	d.touch(ActDisabled, nil)
+	d.change.Effects.CancelCalls = true
 	return d.done(), nil
 }
 

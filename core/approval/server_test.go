@@ -71,7 +71,7 @@ func TestWhoMay(t *testing.T) {
 		do  func(State, record.Actor) (Change, error)
 	}{
 		"quarantine": {"person agent operator", Quarantine},
-		"enable":     {"person", Enable},
+		"enable":     {"person", func(s State, a record.Actor) (Change, error) { return Enable(s, EnableRequest{Actor: a}) }},
 		"disable":    {"person agent", Disable},
 		"remove":     {"person", Remove},
 		"drop":       {"operator", Dropped},
@@ -146,7 +146,7 @@ func TestQuarantineEndsPermissions(t *testing.T) {
 
 func TestEnableDisableRemove(t *testing.T) {
 	b := trusted(t, "manual", benign("a"))
-	if c := b.ok(Enable(b.s, person)); !c.Empty() {
+	if c := b.ok(Enable(b.s, EnableRequest{Actor: person})); !c.Empty() {
 		t.Error("enabled twice")
 	}
 	b.ok(Disable(b.s, agent))
@@ -158,7 +158,7 @@ func TestEnableDisableRemove(t *testing.T) {
 		t.Error("disabled twice")
 	}
 	b.is("a", "approved baseline_trust")
-	b.ok(Enable(b.s, person))
+	b.ok(Enable(b.s, EnableRequest{Actor: person}))
 	if !b.s.Server.Runs() || !b.last.Effects.Pass {
 		t.Errorf("%+v", b.s.Server)
 	}

@@ -127,3 +127,12 @@ func (c Contract) Class(unannotated Class) Class {
 	}
 	return Write
 }
+
+var classTerms = []Term{
+	{Name: Read.String(), Label: "reads", Sentence: "A call changes nothing."},
+	{Name: Write.String(), Label: "writes", Sentence: "A call changes something, and destroys nothing."},
+	{Name: Destructive.String(), Label: "may destroy", Sentence: "A call may change or destroy something, or nobody said that it does not."},
+}
+
+// ClassTerms are the words for the dispatch classes.
+func ClassTerms() []Term { return append([]Term(nil), classTerms...) }

@@ -235,3 +235,17 @@ func TestFields(t *testing.T) {
 		t.Error("null annotations are there")
 	}
 }
+
+// Every class that a tool can have is explained by the word that String prints.
+func TestEveryClassIsExplained(t *testing.T) {
+	var names []string
+	for _, term := range ClassTerms() {
+		names = append(names, term.Name)
+		if _, ok := ParseClass(term.Name); !ok || term.Label == "" || term.Sentence == "" {
+			t.Errorf("%+v", term)
+		}
+	}
+	if got := strings.Join(names, " "); got != "read write destructive" {
+		t.Error(got)
+	}
+}

@@ -1,7 +1,9 @@
 package scan
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +26,8 @@ type Bundle struct {
 	rules   []signature
 }
 
-// Version names the signatures, as the file says it. It is empty without a bundle.
+// Version names the signatures: what the file says, and a digest of the file, so
+// that no other content passes for the same. It is empty without a bundle.
 func (b *Bundle) Version() string {
 	if b == nil {
 		return ""
@@ -103,7 +106,8 @@ func ParseBundle(raw []byte) (*Bundle, error) {
 	case len(f.Rules) > mostRules:
 		return nil, fmt.Errorf("the bundle has %d rules, and %d is the limit", len(f.Rules), mostRules)
 	}
-	b := &Bundle{version: f.Version}
+	sum := sha256.Sum256(raw)
+	b := &Bundle{version: f.Version + "+" + hex.EncodeToString(sum[:4])}
 	var problems []error
 	seen := map[string]bool{}
 	for i, u := range f.Rules {

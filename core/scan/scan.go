@@ -86,7 +86,7 @@ func (s *Scanner) Scan(c contract.Contract) Verdict {
 		}
 	}
 	if !r.guarded("findings", (*reading).settle) {
-		v.Complete, r.settled = false, []Finding{{Check: "scan.failed", Tier: Hard}}
+		v.Complete, r.settled = false, []Finding{{Check: failedCheck, Tier: Hard}}
 	}
 	v.Findings = r.settled
 	v.Outcome = Clean

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
+	"github.com/holdfast-mcp/holdfast/internal/intake"
 )
 
 // Trust is the catalogue and the journey of an act (intake). Apply is durable when
@@ -23,6 +24,8 @@ type Trust interface {
 	Catalogue() *dispatch.Catalogue
 	Apply(ctx context.Context, server string, act func(approval.State) (approval.Change, error)) (approval.Change, error)
 	Discover(ctx context.Context, server string) error
+	// Findings scans everything that is approved with the signatures in force.
+	Findings(ctx context.Context) []intake.Found
 }
 
 // ServerState is how a server's connection stands, as the API shows it.
@@ -35,6 +38,7 @@ type ServerState struct {
 	ProtocolVersion string
 	ServerName      string // as the server calls itself: foreign text
 	ServerVersion   string // foreign text
+	ListingError    string // why what a connected server offers could not be listed; one sentence
 }
 
 // Servers are the running upstreams (wired to upstream.Pool by cmd).
@@ -82,7 +86,7 @@ type Audit interface {
 	Report(ctx context.Context, server string) (*approval.Report, error)
 }
 
-// Options of the API. All are required.
+// Options of the API. All but AuditHealth are required.
 type Options struct {
 	Trust   Trust
 	Servers Servers
@@ -94,6 +98,9 @@ type Options struct {
 	Config func() Config
 	// Daemon says what only the running process knows.
 	Daemon func() Daemon
+	// AuditHealth says why nothing can be written down any more; nil when all is well,
+	// and where nobody can tell.
+	AuditHealth func() error
 	// Ready fails while the daemon can't do its work; one sentence.
 	Ready   func(ctx context.Context) error
 	Version string
@@ -109,6 +116,9 @@ type api struct {
 // New gives the handler. whoOf says who a request is from; the unix socket's is
 // the person. The zero actor gets nothing but the health checks, an agent neither.
 func New(o Options, whoOf func(*http.Request) record.Actor) http.Handler {
+	if o.AuditHealth == nil {
+		o.AuditHealth = func() error { return nil }
+	}
 	mux := http.NewServeMux()
 	a := newAPI(o, mux)
 	a.healthRoutes(mux)

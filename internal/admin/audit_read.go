@@ -85,7 +85,11 @@ func (a *api) getEntry(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return &body[AuditEntry]{entryOf(e, true)}, nil
+	v := entryOf(e, true)
+	if t := e.Transition; t != nil && !t.New.Contract.IsZero() {
+		v.Transition.Lines = linesOf(a.Trust.Catalogue(), e.Kind, t.Old.Contract, t.New.Contract)
+	}
+	return &body[AuditEntry]{v}, nil
 }
 
 // Verified is what recomputing the chain found.

@@ -43,6 +43,7 @@ type AuditTransition struct {
 	Findings []ScanFinding     `json:"findings,omitempty"`
 	Accepted []ScanFinding     `json:"accepted,omitempty"`
 	Detail   map[string]string `json:"detail,omitempty"`
+	Lines    []ReviewLine      `json:"lines,omitempty" doc:"From old to new, line by line; in lists left out"`
 }
 
 // AuditAct is something done to a server, the settings or a token.

@@ -18,7 +18,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
-	"github.com/holdfast-mcp/holdfast/core/scan"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/intake"
@@ -98,6 +97,7 @@ type home struct {
 	who     record.Actor
 	log     bytes.Buffer
 	ready   error
+	broken  error // why nothing can be written
 }
 
 func newHome(t *testing.T) *home {
@@ -111,7 +111,7 @@ func newHome(t *testing.T) *home {
 	h.offers = &offered{by: map[string][]string{}, when: map[string]time.Time{}, states: map[string]admin.ServerState{}}
 	log := slog.New(slog.NewTextHandler(&h.log, nil))
 	h.intake, err = intake.New(ctx, intake.Options{
-		Store: st, Lister: h.offers, Judge: func([]scan.Neighbour) approval.Judge { return nil },
+		Store: st, Lister: h.offers,
 		Swapped: func(*dispatch.Catalogue) {}, VerifyInterval: func() time.Duration { return time.Minute }, Now: time.Now, Log: log,
 	})
 	if err != nil {
@@ -131,9 +131,10 @@ func newHome(t *testing.T) *home {
 		Config: func() admin.Config {
 			return admin.Config{Path: "holdfast.json", DefaultTrustMode: c.Law.DefaultMode, Servers: []admin.ConfigServer{}, Warnings: []string{}}
 		},
-		Daemon:  func() admin.Daemon { return admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"} },
-		Ready:   func(context.Context) error { return h.ready },
-		Version: "test", Now: time.Now, Log: log,
+		Daemon:      func() admin.Daemon { return admin.Daemon{PID: 7, DataDir: "/data", MCP: "http://127.0.0.1:1/mcp"} },
+		AuditHealth: func() error { return h.broken },
+		Ready:       func(context.Context) error { return h.ready },
+		Version:     "test", Now: time.Now, Log: log,
 	}, func(*http.Request) record.Actor { return h.who })
 	return h
 }

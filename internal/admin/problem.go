@@ -136,6 +136,10 @@ func frameworkProblem(ctx context.Context, status int, msg string, errs []error)
 		kind = fault.Internal
 	}
 	p := newProblem(status, kind, msg, "")
+	if kind == fault.TooLarge {
+		p.Detail = "the request is too large: a decision about tools has at most 16 MiB, any other request 1 MiB"
+		p.Hint = "name fewer tools at once, or give less text"
+	}
 	p.RequestID = requestID(ctx)
 	for _, err := range errs {
 		if err == nil {

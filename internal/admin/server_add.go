@@ -32,7 +32,7 @@ func (a *api) addServer(ctx context.Context, in *struct{ Body AddServer }) (*bod
 	}
 	add := approval.AddRequest{
 		Name: r.Name, Way: approval.Way(r.Via), Actor: actorOf(ctx), Program: program, Options: options,
-		Incarnation: rand.Text(),
+		Incarnation: rand.Text(), Mask: a.Mask,
 	}
 	if r.Quarantined != nil {
 		add.Quarantine = approval.AskLess

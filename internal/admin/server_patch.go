@@ -52,7 +52,7 @@ func (a *api) patchServer(ctx context.Context, in *struct {
 		if err := expect(s, in.Body.ExpectedIncarnation); err != nil {
 			return approval.Change{}, err
 		}
-		r := approval.EditRequest{Actor: actorOf(ctx), Incarnation: incarnation}
+		r := approval.EditRequest{Actor: actorOf(ctx), Incarnation: incarnation, Mask: a.Mask}
 		if p := in.Body.Program; p != nil {
 			program := p.on(s.Server.Program)
 			if err := checkProgram(&program); err != nil {

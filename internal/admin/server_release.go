@@ -29,6 +29,7 @@ type ReleasePreview struct {
 	Quarantined bool   `json:"quarantined"`
 	Approves    []Tool `json:"approves" nullable:"false" doc:"The request names exactly these, with their live digests"`
 	Findings    []Tool `json:"findings" nullable:"false" doc:"Have hard findings: approved only if accept_findings names them"`
+	Approved    []Tool `json:"approved" nullable:"false" doc:"Approved already, by a scan or before: agents see them after the release"`
 	Leaves      []Tool `json:"leaves" nullable:"false" doc:"Blocked, absent, unreadable or changed: stay as they are"`
 }
 
@@ -49,10 +50,16 @@ func (a *api) previewRelease(ctx context.Context, in *OnServer) (*body[ReleasePr
 		return nil, err
 	}
 	p := approval.PreviewRelease(s, report)
+	var approved []approval.Record
+	for _, r := range s.Records {
+		if r.Status == approval.Approved && !r.Blocked && !r.Absent {
+			approved = append(approved, r)
+		}
+	}
 	c := a.Trust.Catalogue()
 	return &body[ReleasePreview]{ReleasePreview{
 		Server: in.Name, Incarnation: s.Server.Incarnation, Quarantined: s.Server.Quarantined,
-		Approves: toolsOf(c, p.Approves), Findings: toolsOf(c, p.Findings), Leaves: toolsOf(c, p.Leaves),
+		Approves: toolsOf(c, p.Approves), Findings: toolsOf(c, p.Findings), Approved: toolsOf(c, approved), Leaves: toolsOf(c, p.Leaves),
 	}}, nil
 }
 

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -31,7 +32,7 @@ func (a *api) serverRoutes() {
 	route(a, "get-server", http.MethodGet, one, "Get a server", a.getServer)
 	route(a, "patch-server", http.MethodPatch, one, "Change what is run, or the options, of a server", a.patchServer)
 	route(a, "remove-server", http.MethodDelete, one, "Remove a server, its records and the tokens' grants on it", a.removeServer)
-	route(a, "enable-server", http.MethodPost, one+"/enable", "Enable a server", a.switchServer(approval.Enable))
+	route(a, "enable-server", http.MethodPost, one+"/enable", "Enable a server", a.enableServer)
 	route(a, "disable-server", http.MethodPost, one+"/disable", "Disable a server and cancel its calls", a.switchServer(approval.Disable))
 	route(a, "quarantine-server", http.MethodPost, one+"/quarantine", "Quarantine a server and cancel its calls", a.switchServer(approval.Quarantine))
 	route(a, "preview-release", http.MethodGet, one+"/release", "What a release would approve and leave", a.previewRelease)
@@ -41,11 +42,18 @@ func (a *api) serverRoutes() {
 	route(a, "server-logs", http.MethodGet, one+"/logs", "The last lines of a server's standard error", a.serverLogs)
 }
 
+// maxDecision bounds the body of a decision, in bytes: it names up to 10,000 tools
+// with their digests. Other bodies are bounded by the framework, at 1 MiB.
+const maxDecision = 16 << 20
+
 // route registers one operation with the errors that every one may give.
 func route[I, O any](a *api, id, method, path, summary string, h func(context.Context, *I) (*O, error)) {
 	o := huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tagOf(path)},
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
+	}
+	if slices.Contains([]string{"release-server", "approve-tools", "dismiss-tools", "block-tools", "unblock-tools"}, id) {
+		o.MaxBodyBytes = maxDecision
 	}
 	if method == http.MethodPost && (id == "add-server" || id == "create-token") {
 		o.DefaultStatus = http.StatusCreated

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
-// Server is one server as a person sees it. Secrets in what is run are masked.
+// Server is one server as a person sees it.
 type Server struct {
 	Name        string `json:"name"`
 	Incarnation string `json:"incarnation" doc:"Another one after what is run has changed; acts name the one that was seen"`
@@ -25,7 +25,8 @@ type Server struct {
 	Source      string `json:"source,omitempty" doc:"File and line that quarantine it"`
 	TrustMode   string `json:"trust_mode" enum:"manual,scan,auto" doc:"In force"`
 
-	Program Program     `json:"program" doc:"What is run or connected to; secrets masked"`
+	Program Program     `json:"program" doc:"What is run or connected to; secrets masked, but for a proposal, in which nothing is yours"`
+	Digest  string      `json:"program_digest" doc:"Of what is run, unmasked: who enables a proposal names it"`
 	Options Preferences `json:"options"`
 	State   Connection  `json:"state"`
 	Tools   Counts      `json:"tools" doc:"Tools, prompts, templates and instructions together"`
@@ -65,6 +66,7 @@ type Connection struct {
 	ProtocolVersion string     `json:"protocol_version,omitempty"`
 	ServerName      string     `json:"server_name,omitempty" doc:"As it calls itself"`
 	ServerVersion   string     `json:"server_version,omitempty"`
+	ListingError    string     `json:"listing_error,omitempty" doc:"Connected, but why what it offers could not be listed: what is shown of it is what was listed before"`
 }
 
 // Counts of records. Ready ones can be called; InReview wait for a person.
@@ -117,7 +119,7 @@ func (a *api) serverView(c *dispatch.Catalogue, s approval.Server) Server {
 		Name: s.Name, Incarnation: s.Incarnation,
 		Configured: s.Named, Enabled: s.Enabled, Quarantined: s.Quarantined, Proposal: s.Proposal,
 		FromFile: s.FromFile, Source: s.FileSource, TrustMode: mode.String(),
-		Program: Program(a.Mask(s.Program)), Options: PreferencesOf(s.Options), Created: s.Created,
+		Program: Program(a.shown(s)), Digest: string(s.Program.Digest()), Options: PreferencesOf(s.Options), Created: s.Created,
 		State: Connection{Phase: "stopped"},
 	}
 	if st, ok := a.Servers.State(s.Name); ok {
@@ -130,10 +132,20 @@ func (a *api) serverView(c *dispatch.Catalogue, s approval.Server) Server {
 	return v
 }
 
+// shown is what is run as a person may see it. What an agent proposed holds no
+// secret of the operator, and a mask over it could hide what it would do.
+func (a *api) shown(s approval.Server) approval.Program {
+	if s.Proposal {
+		return s.Program
+	}
+	return a.Mask(s.Program)
+}
+
 func connectionOf(st ServerState) Connection {
 	return Connection{
 		Phase: st.Phase, Since: moment(st.Since), Error: st.Error, NextTry: moment(st.NextTry), PID: st.PID,
 		ProtocolVersion: st.ProtocolVersion, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
+		ListingError: st.ListingError,
 	}
 }
 
@@ -185,6 +197,9 @@ func summary(v Server, now time.Time) string {
 func phrase(s Connection, now time.Time) string {
 	text := strings.ReplaceAll(s.Phase, "_", " ")
 	if s.Phase == "connected" {
+		if s.ListingError != "" {
+			text += ", but could not be listed: " + strings.TrimSuffix(s.ListingError, ".")
+		}
 		return text
 	}
 	if s.NextTry != nil {

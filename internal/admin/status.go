@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ type Status struct {
 	GateOn    bool      `json:"gate_on"`
 	TrustMode string    `json:"default_trust_mode"`
 
+	Signatures Signatures `json:"signatures" doc:"What the scan uses"`
+
 	Servers  ServerCounts `json:"servers"`
 	Tools    Counts       `json:"tools"`
 	Warnings []string     `json:"warnings" nullable:"false" doc:"What a person should know: one sentence each"`
@@ -35,6 +38,14 @@ type ServerCounts struct {
 	Failing     int `json:"failing" doc:"Enabled, but with an error"`
 }
 
+// Signatures are the bundle that the scan uses.
+type Signatures struct {
+	Version string `json:"version"`
+	Rules   int    `json:"rules" doc:"How many of them run"`
+	Source  string `json:"source,omitempty" doc:"The file they are from; empty for those that are part of the program"`
+	Problem string `json:"problem,omitempty" doc:"Why the configured file as it is now is not in force"`
+}
+
 // Daemon is what only the running process knows.
 type Daemon struct {
 	PID      int
@@ -43,6 +54,10 @@ type Daemon struct {
 	MCP      string
 	AuthOff  bool
 	Warnings []string
+
+	Signatures Signatures
+	// DefaultsSince is when the data came under newer defaults; zero when it never did.
+	DefaultsSince time.Time
 }
 
 // Config is the configuration in force, with secrets masked.
@@ -59,6 +74,7 @@ type Config struct {
 	OnHold            string         `json:"on_hold"`
 	Unannotated       string         `json:"unannotated"`
 	VerifyInterval    string         `json:"verify_interval"`
+	BundlePath        string         `json:"bundle_path,omitempty" doc:"File of signatures for the scan; empty: those of the program"`
 	Limits            Limits         `json:"limits"`
 	Servers           []ConfigServer `json:"servers" nullable:"false" doc:"As the file names them"`
 	SettingsID        string         `json:"settings_id" doc:"Names the settings in the audit"`
@@ -86,7 +102,18 @@ type ConfigServer struct {
 
 func (a *api) stateRoutes() {
 	route(a, "status", http.MethodGet, "/api/v1/status", "The running Holdfast at a glance", a.status)
+	route(a, "vocabulary", http.MethodGet, "/api/v1/vocabulary", "Every word for why something is held, approved or refused", a.vocabulary)
+	route(a, "doctor", http.MethodGet, "/api/v1/doctor", "What a person should look at, and what to do about it", a.doctor)
 	route(a, "config", http.MethodGet, "/api/v1/config", "The configuration in force; secrets masked", a.config)
+}
+
+// unwritable is the warning about a store that nothing can be written to.
+func unwritable(err error) string {
+	what := "the store takes nothing any more"
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		what = f.What
+	}
+	return "nothing can be written down, so that nothing is decided and no call is made: " + what
 }
 
 // tagOf groups an operation by the first part of its path.
@@ -103,7 +130,10 @@ func (a *api) status(context.Context, *struct{}) (*body[Status], error) {
 	v := Status{
 		Version: a.Version, PID: d.PID, Started: d.Started.UTC(), DataDir: d.DataDir, Config: cfg.Path, MCP: d.MCP,
 		AuthOff: d.AuthOff, GateOn: !c.Settings().GateOff, TrustMode: cfg.DefaultTrustMode,
-		Warnings: append([]string{}, d.Warnings...),
+		Warnings: append([]string{}, d.Warnings...), Signatures: d.Signatures,
+	}
+	if err := a.AuditHealth(); err != nil {
+		v.Warnings = append(v.Warnings, unwritable(err))
 	}
 	for _, s := range c.Servers() {
 		one := a.serverView(c, s)
@@ -112,7 +142,10 @@ func (a *api) status(context.Context, *struct{}) (*body[Status], error) {
 		if one.State.Phase == "connected" {
 			v.Servers.Connected++
 		}
-		if one.Quarantined {
+		if one.State.Phase == "connected" && one.State.ListingError != "" {
+			v.Warnings = append(v.Warnings, "what the server "+s.Name+" offers could not be listed, and nothing new of it is seen: "+one.State.ListingError)
+		}
+		if one.Quarantined && one.Configured {
 			v.Servers.Quarantined++
 		}
 		if !one.Enabled {
@@ -131,18 +164,23 @@ func (a *api) config(context.Context, *struct{}) (*body[Config], error) {
 
 // healthRoutes answer everybody: they reveal nothing but whether work can be done.
 func (a *api) healthRoutes(mux *http.ServeMux) {
-	h := Health(a.Ready)
+	h := Health(a.Ready, a.AuditHealth)
 	mux.Handle("GET /healthz", h)
 	mux.Handle("GET /readyz", h)
 }
 
 // Health serves /healthz (the process answers) and /readyz (it can do its work),
-// with no detail: it may also be mounted where agents connect.
-func Health(ready func(context.Context) error) http.Handler {
+// with no detail: it may also be mounted where agents connect. audit is as in Options.
+func Health(ready func(context.Context) error, audit func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" {
+			if audit != nil && audit() != nil {
+				writeProblem(w, r, fault.New(fault.Unavailable, "Holdfast is not ready: it can't write the audit, and without that it decides and calls nothing",
+					"see why with: holdfast status"))
+				return
+			}
 			if err := ready(r.Context()); err != nil {
-				writeProblem(w, r, fault.New(fault.Unavailable, "Holdfast is not ready", "`holdfast status` says why"))
+				writeProblem(w, r, fault.New(fault.Unavailable, "Holdfast is not ready", "see why with: holdfast status"))
 				return
 			}
 		}

@@ -18,6 +18,9 @@ type Review struct {
 	AnchorBy *Grant    `json:"anchor_by,omitempty"`
 	Declined string    `json:"declined_digest,omitempty"`
 
+	Lines       []ReviewLine `json:"lines,omitempty" doc:"What changed since it was approved, line by line: what is held first"`
+	AnchorLines []ReviewLine `json:"anchor_lines,omitempty" doc:"The same since the anchor, where that is another contract"`
+
 	CanApprove bool   `json:"can_approve"`
 	CanDismiss bool   `json:"can_dismiss"`
 	WhyNot     string `json:"why_not,omitempty" doc:"Why it can't be approved"`
@@ -52,10 +55,11 @@ func (a *api) reviewTool(_ context.Context, in *OnTool) (*body[Review], error) {
 	r := e.Record
 	v := Review{
 		Tool: toolOf(e), Live: contractOf(r.Live), Approved: optionalContract(r.Approved),
-		Declined: string(r.Declined), CanApprove: r.Live.Parsable(), CanDismiss: r.Waiting(),
+		Declined: string(r.Declined), Lines: linesOf(a.Trust.Catalogue(), in.Kind, r.Approved, r.Live), CanApprove: r.Live.Parsable(), CanDismiss: r.Waiting(),
 	}
 	if !r.Anchor.IsZero() && !r.Anchor.Equal(r.Approved) {
 		v.Anchor, v.AnchorBy = optionalContract(r.Anchor), grantOf(r.AnchorBy)
+		v.AnchorLines = linesOf(a.Trust.Catalogue(), in.Kind, r.Anchor, r.Live)
 	}
 	if !v.CanApprove {
 		v.WhyNot = "the live definition can't be read: " + r.Live.Problem()
@@ -76,7 +80,12 @@ type Decided struct {
 
 func (a *api) decide(act func(approval.State, approval.ReviewRequest) (approval.Change, error)) func(context.Context, *decideInput) (*body[Decided], error) {
 	return func(ctx context.Context, in *decideInput) (*body[Decided], error) {
-		r := approval.ReviewRequest{Actor: actorOf(ctx), Incarnation: in.Body.ExpectedIncarnation, Tools: seen(in.Body.Tools)}
+		// What the last security scan showed counts as seen, as what a pass showed does.
+		report, err := a.Audit.Report(ctx, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		r := approval.ReviewRequest{Report: report, Actor: actorOf(ctx), Incarnation: in.Body.ExpectedIncarnation, Tools: seen(in.Body.Tools)}
 		for _, t := range r.Tools {
 			if _, err := a.find(in.Name, string(t.Kind), t.Name); err != nil {
 				return nil, err

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
@@ -43,6 +44,7 @@ type Tool struct {
 // Held is why a contract is held.
 type Held struct {
 	Reason      string   `json:"reason" enum:"structural,not_locked,scan_findings,scan_coverage,declined,first_seen,manual"`
+	Label       string   `json:"label"`
 	Explanation string   `json:"explanation"`
 	Signals     []Signal `json:"signals" nullable:"false"`
 	Verdict     Verdict  `json:"verdict"`
@@ -50,7 +52,8 @@ type Held struct {
 
 // Signal is one difference that holds a change.
 type Signal struct {
-	Signal      string `json:"signal" example:"GATE-FIELD:description"`
+	Signal      string `json:"signal" example:"GATE-SCHEMA-SHAPE:new-required:bcc"`
+	Label       string `json:"label"`
 	Explanation string `json:"explanation"`
 }
 
@@ -70,6 +73,8 @@ type ScanFinding struct {
 	Start    int    `json:"start"`
 	End      int    `json:"end"`
 	Evidence string `json:"evidence"`
+	Label    string `json:"label,omitempty" doc:"Of the check"`
+	Accepted bool   `json:"accepted,omitempty" doc:"A person saw this very finding before and approved"`
 }
 
 // Grant is who approved a contract, why and when.
@@ -100,7 +105,7 @@ func toolOf(e dispatch.Entry) Tool {
 		}
 	}
 	if r.Status == approval.Pending || r.Status == approval.Changed || t.Waiting {
-		t.Held = heldOf(r.Evidence)
+		t.Held = heldOf(r.Evidence, r.Accepted)
 	}
 	t.Summary = toolSummary(t)
 	return t
@@ -124,22 +129,28 @@ func grantOf(g approval.Grant) *Grant {
 	return &Grant{Reason: string(g.Reason), Actor: Actor{string(g.Actor.Kind), g.Actor.Name}, Time: g.Time.UTC()}
 }
 
-func heldOf(e approval.Evidence) *Held {
-	h := &Held{Reason: string(e.Reason), Explanation: explainHeld(e.Reason), Signals: []Signal{}, Verdict: verdictOf(e.Verdict)}
+func heldOf(e approval.Evidence, accepted []scan.Finding) *Held {
+	why := e.Reason.Explain()
+	h := &Held{Reason: string(e.Reason), Label: why.Label, Explanation: why.Sentence, Signals: []Signal{}, Verdict: verdictOf(e.Verdict, accepted)}
 	for _, s := range e.Signals {
-		h.Signals = append(h.Signals, Signal{Signal: s, Explanation: explainSignal(s)})
+		t := approval.ExplainSignal(s)
+		h.Signals = append(h.Signals, Signal{Signal: s, Label: t.Label, Explanation: t.Sentence})
 	}
 	return h
 }
 
-func verdictOf(v scan.Verdict) Verdict {
+func verdictOf(v scan.Verdict, accepted []scan.Finding) Verdict {
 	out := Verdict{Outcome: outcomeWord(v.Outcome), Complete: v.Complete, Bundle: v.Bundle}
 	for _, f := range v.Findings {
 		tier := "hard"
 		if f.Tier == scan.Soft {
 			tier = "soft"
 		}
-		out.Findings = append(out.Findings, ScanFinding{Check: f.Check, Tier: tier, Path: f.Path, Start: f.Start, End: f.End, Evidence: f.Evidence})
+		label, _ := scan.Explain(f.Check)
+		out.Findings = append(out.Findings, ScanFinding{
+			Check: f.Check, Tier: tier, Path: f.Path, Start: f.Start, End: f.End, Evidence: f.Evidence,
+			Label: label.Label, Accepted: slices.Contains(accepted, f),
+		})
 	}
 	return out
 }
@@ -171,7 +182,7 @@ func text(c contract.Contract, member string) string {
 func toolSummary(t Tool) string {
 	why := ""
 	if t.Held != nil && t.Held.Explanation != "" {
-		why = ": " + t.Held.Explanation
+		why = ": " + clause(t.Held.Explanation)
 	}
 	switch {
 	case t.Blocked:
@@ -187,7 +198,7 @@ func toolSummary(t Tool) string {
 	case t.Ready:
 		return "ready"
 	case len(t.Reasons) > 0:
-		return "approved, but " + explainReason(dispatch.Reason(t.Reasons[0]))
+		return "approved, but not ready: " + clause(dispatch.Reason(t.Reasons[0]).Explain().Sentence)
 	}
 	return t.Status
 }

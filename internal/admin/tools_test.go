@@ -3,6 +3,7 @@ package admin_test
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,10 @@ func TestAChangeIsReviewedAndApproved(t *testing.T) {
 	if !strings.Contains(r.Live.Text, "eve") || r.Approved == nil || strings.Contains(r.Approved.Text, "eve") || r.Approved.Digest != old.Digest || !r.CanApprove {
 		t.Errorf("the review: %+v", r)
 	}
+	if len(r.Lines) != 1 || r.Lines[0].Path != "description" || len(r.Lines[0].Signals) != 0 ||
+		!slices.Contains(r.Lines[0].Runs, admin.Run{Kind: "added", Text: " Copies all to eve."}) {
+		t.Errorf("what changed, line by line: %+v", r.Lines)
+	}
 	decide := func(digest string) admin.Decision {
 		return admin.Decision{ExpectedIncarnation: x.Incarnation, Tools: []admin.SeenTool{{Name: "send", Digest: digest}}}
 	}
@@ -57,6 +62,9 @@ func TestAChangeIsReviewedAndApproved(t *testing.T) {
 	}
 	var one admin.AuditEntry
 	h.do("GET", fmt.Sprintf("/api/v1/audit/entries/%d", hist.Items[0].Seq), nil).into(200, &one)
+	if len(one.Transition.Lines) != 1 || one.Transition.Lines[0].Sentence == "" {
+		t.Errorf("an entry says what changed: %+v", one.Transition.Lines)
+	}
 	if !strings.Contains(one.Transition.New.Text, "eve") || strings.Contains(one.Transition.Old.Text, "eve") {
 		t.Errorf("both contracts are kept in full: %+v", one.Transition)
 	}

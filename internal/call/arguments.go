@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdfast-mcp/holdfast/core/dispatch"
 )
 
 // Limits of what is held against a schema. What is over one is refused: the
@@ -55,6 +57,9 @@ func readArguments(params []byte) (a arguments, problem string) {
 			break
 		}
 		mine := name.String() == "arguments"
+		if dispatch.Mistakable(name.String()) {
+			return arguments{}, "the params of the call have a member that differs from a known one only in how it is written, so that servers may read it differently"
+		}
 		r.PeekKind()
 		start := r.InputOffset()
 		if r.SkipValue() != nil {

@@ -17,7 +17,11 @@ func TestReadArguments(t *testing.T) {
 		{`{"name":"x","arguments":{}}`, `{}`, ``},
 		{" {\n\"arguments\" :\t{\"a\": [1, {\"arguments\":2}] } , \"_meta\":{}} ", `{"a": [1, {"arguments":2}] }`, ``},
 		{`{"argu\u006dents":{"a":1}}`, `{"a":1}`, ``}, // other parsers read it as arguments too
-		{`{"Arguments":{"a":1}}`, `{}`, ``},           // and this not
+		{`{"Arguments":{"a":1}}`, ``, `differs from a known one only in how it is written`},
+		{`{"arguments":{"a":1},"Name":"x"}`, ``, `differs from a known one`},
+		{`{"name":"a","name\u0000":"x"}`, ``, `differs from a known one`},
+		{`{"tas\u212a":{}}`, ``, `differs from a known one`},
+		{`{"name ":"x","arguments":{"Name":1}}`, `{"Name":1}`, ``},
 		{`{"_meta":{"arguments":{"b":1}},"arguments":{"a":1}}`, `{"a":1}`, ``},
 		{`{"arguments":null}`, `null`, `not an object`},
 		{`{"arguments":[]}`, `[]`, `not an object`},

@@ -9,8 +9,10 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/record"
 )
 
-// maxAsked bounds the name of a tool that does not exist, as the audit keeps it.
-const maxAsked = 200
+const (
+	maxAsked  = 200  // bytes of the name of a tool that does not exist, in the audit
+	maxLogged = 2000 // bytes of an error in the log: a server's words may be in it
+)
 
 // entryOf is what all audit entries of the call have in common. No argument and no
 // result is written, only sizes and the digest of the arguments.
@@ -76,13 +78,18 @@ func (j *journey) writeRefusal(r *dispatch.Refusal) {
 }
 
 // asked is a name that resolves to nothing, cut and made valid for the audit.
-func asked(name string) string {
-	if len(name) > maxAsked {
-		cut := maxAsked
-		for cut > 0 && !utf8.RuneStart(name[cut]) {
-			cut--
+func asked(name string) string { return bounded(name, maxAsked) }
+
+// logged is an error as the log has it.
+func logged(err error) string { return bounded(err.Error(), maxLogged) }
+
+// bounded is at most so many bytes of a text, and valid UTF-8.
+func bounded(s string, most int) string {
+	if len(s) > most {
+		for most > 0 && !utf8.RuneStart(s[most]) {
+			most--
 		}
-		name = name[:cut]
+		s = s[:most]
 	}
-	return strings.ToValidUTF8(name, "\uFFFD")
+	return strings.ToValidUTF8(s, "?")
 }

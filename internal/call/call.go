@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/contract"
@@ -29,10 +30,12 @@ type Upstream interface {
 }
 
 // Journal is the audit: Append is durable when it returns, Enqueue soon after, in
-// the order of the calls.
+// the order of the calls. Healthy is nil while what is enqueued will be written, and
+// else says why it will not; it is asked before every call that is sent.
 type Journal interface {
 	Append(ctx context.Context, entries ...record.Entry) error
 	Enqueue(e record.Entry)
+	Healthy() error
 }
 
 // Options of a Desk. All are required; a limit of 0 refuses everything.
@@ -48,9 +51,13 @@ type Options struct {
 
 // Desk takes calls. Safe for concurrent use.
 type Desk struct {
-	o       Options
-	schemas schemas
+	o         Options
+	schemas   schemas
+	unaudited atomic.Int64 // when the log was last told of a call refused for the audit; nanoseconds since 1970
 }
+
+// unauditedEvery is the time between two lines of the log that say so.
+const unauditedEvery = time.Minute
 
 // New gives a desk.
 func New(o Options) *Desk { return &Desk{o: o} }
@@ -114,7 +121,7 @@ func (j *journey) admit(ctx context.Context) *dispatch.Refusal {
 	}
 	if err := j.desk.o.Tools.Fresh(ctx, j.granted.Server); err != nil {
 		j.desk.o.Log.Info("call refused: the server's tools could not be listed again",
-			"call", j.r.ID, "server", j.granted.Server, "error", err)
+			"call", j.r.ID, "server", j.granted.Server, "error", logged(err))
 		// What the server or its program said about it stays in the log: it is no
 		// text that anybody approved.
 		return dispatch.Refuse(j.entry, dispatch.Unverified, "")
@@ -165,9 +172,13 @@ func (j *journey) check() *dispatch.Refusal {
 }
 
 // intend makes the intent durable, where the call may have an effect. The intent of
-// a read is written with its outcome.
+// a read is written with its outcome, so nothing runs either while the audit is known
+// to be broken: what is enqueued then is lost without a word.
 func (j *journey) intend(ctx context.Context) (*dispatch.Refusal, error) {
-	if j.granted.Class == contract.Read {
+	if err := j.desk.o.Journal.Healthy(); err != nil {
+		return j.unaudited(err), nil
+	}
+	if !hasEffect(j.granted.Class) {
 		return nil, nil
 	}
 	err := j.desk.o.Journal.Append(ctx, j.intent())
@@ -179,9 +190,19 @@ func (j *journey) intend(ctx context.Context) (*dispatch.Refusal, error) {
 		j.writeOutcome(outcomeOf(fail), 0)
 		return nil, fail
 	}
-	j.desk.o.Log.Error("call refused: the audit can't be written",
-		"call", j.r.ID, "server", j.granted.Server, "tool", j.granted.Tool, "error", err)
-	return dispatch.Refuse(j.entry, dispatch.AuditUnavailable, ""), nil
+	return j.unaudited(err), nil
+}
+
+// unaudited refuses a call that could not be written down. The log has it once in
+// unauditedEvery: agents try again, and the disk that is full is often the log's too.
+func (j *journey) unaudited(err error) *dispatch.Refusal {
+	d := j.desk
+	now := d.o.Now().UnixNano()
+	if last := d.unaudited.Load(); (last == 0 || now-last >= int64(unauditedEvery)) && d.unaudited.CompareAndSwap(last, now) {
+		d.o.Log.Error("calls are refused: the audit can't be written",
+			"call", j.r.ID, "server", j.granted.Server, "tool", j.granted.Tool, "error", logged(err))
+	}
+	return dispatch.Refuse(j.entry, dispatch.AuditUnavailable, "")
 }
 
 // stillAdmitted looks once more, for the wait for the disk is long enough for a

@@ -29,6 +29,7 @@ type world struct {
 	catalogue atomic.Pointer[dispatch.Catalogue]
 	fresh     func() error // what Fresh does; nil: nothing
 	appending func() error // what Append does before it keeps the entries
+	sick      error        // what Healthy says
 	unsent    error        // what Call says instead of sending
 	answer    func(ctx context.Context, out dispatch.Outgoing) (dispatch.Reply, error)
 
@@ -70,6 +71,8 @@ func (w *world) Enqueue(e record.Entry) {
 	defer w.mu.Unlock()
 	w.entries = append(w.entries, e)
 }
+
+func (w *world) Healthy() error { return w.sick }
 
 // Call spends the permit as the real upstream does: against what the catalogue held
 // when the world was made.
@@ -360,6 +363,45 @@ func TestAuditUnavailable(t *testing.T) {
 	if _, refusal, err := d.Do(t.Context(), request("read", good)); refusal != nil || err != nil || w.calls != 1 {
 		t.Fatalf("%v, %v, %d calls", refusal, err, w.calls)
 	}
+	// But an audit that is known to be broken would take its entries and lose them.
+	w.appending, w.sick = nil, fault.New(fault.Storage, "the disk is full", "")
+	for range 100 {
+		for _, tool := range []string{"read", "write", "delete"} {
+			_, refusal, err := d.Do(t.Context(), request(tool, good))
+			if err != nil || refusal == nil || refusal.Class != dispatch.AuditUnavailable || w.calls != 1 {
+				t.Fatalf("%s: %v, %v, %d calls", tool, refusal, err, w.calls)
+			}
+		}
+	}
+	if n := strings.Count(w.log.String(), "level=ERROR"); n != 1 || !strings.Contains(w.log.String(), "the disk is full") {
+		t.Errorf("the log has it %d times:\n%s", n, w.log.String())
+	}
+	w.sick = nil
+	if _, refusal, err := d.Do(t.Context(), request("read", good)); refusal != nil || err != nil || w.calls != 2 {
+		t.Fatalf("after it recovered: %v, %v, %d calls", refusal, err, w.calls)
+	}
+}
+
+// A member that a careless server could take for another is refused before the
+// intent: nothing is written but the refusal, and nothing "may have happened".
+func TestMistakableMembers(t *testing.T) {
+	w, d := newWorld()
+	for _, params := range []string{
+		`{"name":"notes__write","arguments":{},"Name":"x"}`,
+		`{"name":"notes__write","arguments":{},"name\u0000":"x"}`,
+		`{"name":"notes__write","arguments":{},"Arguments":{}}`,
+		`{"name":"notes__write","_META":{}}`,
+	} {
+		r := request("write", `{}`)
+		r.Params = []byte(params)
+		_, refusal, err := d.Do(t.Context(), r)
+		if err != nil || refusal == nil || refusal.Class != dispatch.InvalidArguments || w.calls != 0 {
+			t.Errorf("%s: %v, %v, %d calls", params, refusal, err, w.calls)
+		}
+	}
+	if got := types(w.entries); len(got) != 4 || slices.ContainsFunc(got, func(s string) bool { return s != "call.refused invalid_arguments" }) {
+		t.Errorf("audit: %v", got)
+	}
 }
 
 // Who leaves while the intent is being written has called nothing.
@@ -524,6 +566,24 @@ func TestLongName(t *testing.T) {
 	_, _, _ = d.Do(t.Context(), r)
 	if n := len(w.entries[0].Name); n == 0 || n > maxAsked {
 		t.Errorf("%d bytes were kept", n)
+	}
+}
+
+// What a server or its program said may be long: the log has its beginning.
+func TestLongErrorsInTheLog(t *testing.T) {
+	long := strings.Repeat("ü", 1<<20)
+	w, d := newWorld()
+	w.fresh = func() error { return errors.New(long) }
+	_, _, _ = d.Do(t.Context(), request("read", `{}`))
+	w.fresh, w.unsent = nil, fault.New(fault.Unavailable, long, "")
+	_, _, _ = d.Do(t.Context(), request("read", `{}`))
+	w.unsent, w.sick = nil, errors.New(long)
+	_, _, _ = d.Do(t.Context(), request("read", `{}`))
+	if n := w.log.Len(); n < 3*maxLogged || n > 4*maxLogged {
+		t.Errorf("the log has %d bytes", n)
+	}
+	if strings.Contains(w.kept(t), strings.Repeat("ü", maxLogged)) {
+		t.Error("more than the beginning was kept")
 	}
 }
 

@@ -22,7 +22,7 @@ func (j *journey) send(ctx context.Context) (dispatch.Reply, *dispatch.Refusal, 
 		return dispatch.Reply{}, refused, nil
 	}
 	if fault.KindOf(err) == fault.Unavailable {
-		j.desk.o.Log.Info("call refused: the server is not connected", "call", j.r.ID, "server", j.granted.Server, "error", err)
+		j.desk.o.Log.Info("call refused: the server is not connected", "call", j.r.ID, "server", j.granted.Server, "error", logged(err))
 		return dispatch.Reply{}, dispatch.Refuse(j.entry, dispatch.UpstreamFailed, ""), nil
 	}
 	size := len(reply.Result) + len(reply.Error)

@@ -25,13 +25,18 @@ const MaxFile = 4 << 20 // bytes
 
 // Config is one file, read and checked.
 type Config struct {
-	Path     string
-	Law      approval.Settings // ID is the digest of what the law reads
-	Servers  []Server          // in file order
-	Listen   Listen
-	DataDir  string
-	Verify   time.Duration // verify_interval
-	Limits   Limits
+	Path    string
+	Law     approval.Settings // ID is the digest of what the law reads
+	Servers []Server          // in file order
+	Listen  Listen
+	DataDir string
+	Verify  time.Duration // verify_interval
+	Limits  Limits
+
+	// BundlePath is security.bundle_path: a file of signatures for the scan, absolute
+	// where Path is. Empty: those that are part of the program.
+	BundlePath string
+
 	Warnings []string // a bad trust mode that counts as manual, ...
 }
 

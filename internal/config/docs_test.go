@@ -45,6 +45,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		"Servers":   server,
 		"Listen":    r.listenKeys(c, &at{}),
 		"Limits":    r.limitKeys(c),
+		"Security":  r.securityKeys(c),
 	} {
 		documented := make(map[string]bool)
 		for _, m := range row.FindAllStringSubmatch(section(text, heading), -1) {
@@ -77,7 +78,7 @@ func TestExamplesOfTheReference(t *testing.T) {
 		}
 	}
 	for _, name := range regexp.MustCompile("(?m)^\\| `([a-zA-Z_]+)` \\|").FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(all, `"`+name[1]+`"`) && name[1] != "security" && name[1] != "audit" && name[1] != "admin" {
+		if !strings.Contains(all, `"`+name[1]+`"`) && name[1] != "audit" && name[1] != "admin" {
 			t.Errorf("no example has %s", name[1])
 		}
 	}

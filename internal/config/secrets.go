@@ -18,6 +18,7 @@ import (
 
 const (
 	maxSecret   = 64 << 10         // bytes of a file that a reference names
+	maxMasked   = 16 << 10         // bytes of a text that is shown in part; a longer one is hidden whole
 	keyringWait = 20 * time.Second // for the keyring to answer; it may ask the person
 )
 
@@ -184,6 +185,9 @@ var (
 // environment variable or a header, of which the whole value is hidden. References
 // stay: they say where a secret is, not what it is.
 func Mask(key, s string) string {
+	if len(s) > maxMasked {
+		return hidden // nobody reads it, and looking through it takes time
+	}
 	var shown strings.Builder
 	last := 0
 	for _, m := range reference.FindAllStringIndex(s, -1) {

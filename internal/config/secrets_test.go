@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
@@ -136,5 +137,23 @@ func TestMaskProgram(t *testing.T) {
 	}
 	if p.Args[3] != "abc" || p.Env["A"] != "b" {
 		t.Error("the program itself was changed")
+	}
+}
+
+// TestMaskIsBounded: an enormous text is hidden whole, in no time.
+func TestMaskIsBounded(t *testing.T) {
+	huge := strings.Repeat("://eyJa=b.token x;", 1<<20)
+	start := time.Now()
+	for _, key := range []string{"args", "url", "command", "TOKEN"} {
+		if got := Mask(key, huge); got != hidden {
+			t.Errorf("%s: %d bytes are shown", key, len(got))
+		}
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	short := strings.Repeat("a b ", 10)
+	if got := Mask("args", short); got != short {
+		t.Errorf("%q", got)
 	}
 }

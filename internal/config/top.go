@@ -40,7 +40,7 @@ func (r *reader) topKeys(c *Config) keys {
 		"limits":      func(a at) { r.object(a, r.limitKeys(c), nil) },
 		"on_hold":     func(a at) { set(&c.Law.OnHold)(r.oneOf(a, "block", "keep")) },
 		"unannotated": func(a at) { r.unannotated(a, c) },
-		"security":    func(a at) { r.problem(a, notYet) },
+		"security":    func(a at) { r.object(a, r.securityKeys(c), nil) },
 		"audit":       func(a at) { r.problem(a, notYet) },
 		"admin":       func(a at) { r.problem(a, notYet) },
 		"verify_interval": func(a at) {
@@ -161,27 +161,35 @@ func Loopback(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// dataDir reads the data directory: absolute, below ~/, or relative to the file.
-func (r *reader) dataDir(a at, c *Config) {
-	dir, ok := r.text(a)
+// securityKeys are the keys of security.
+func (r *reader) securityKeys(c *Config) keys {
+	return keys{"bundle_path": func(a at) { set(&c.BundlePath)(r.path(a)) }}
+}
+
+func (r *reader) dataDir(a at, c *Config) { set(&c.DataDir)(r.path(a)) }
+
+// path reads a path: absolute, below ~/, or relative to the file.
+func (r *reader) path(a at) (path string, ok bool) {
+	path, ok = r.text(a)
 	switch {
 	case !ok:
-	case dir == "":
+	case path == "":
 		r.problem(a, "must not be empty")
-	case strings.Contains(dir, "${"):
+		return "", false
+	case strings.Contains(path, "${"):
 		r.problem(a, "references are not resolved here; write the path")
-	case dir == "~" || strings.HasPrefix(dir, "~/"):
+		return "", false
+	case path == "~" || strings.HasPrefix(path, "~/"):
 		home, err := os.UserHomeDir()
 		if err != nil {
 			r.problem(a, "~ can't be resolved: there is no home directory")
-			return
+			return "", false
 		}
-		c.DataDir = filepath.Join(home, strings.TrimPrefix(dir, "~"))
-	case filepath.IsAbs(dir), runtime.GOOS == "windows" && filepath.VolumeName(dir) != "":
-		c.DataDir = filepath.Clean(dir)
-	default:
-		c.DataDir = filepath.Join(filepath.Dir(r.file), dir)
+		return filepath.Join(home, strings.TrimPrefix(path, "~")), true
+	case filepath.IsAbs(path), runtime.GOOS == "windows" && filepath.VolumeName(path) != "":
+		return filepath.Clean(path), true
 	}
+	return filepath.Join(filepath.Dir(r.file), path), ok
 }
 
 func (r *reader) limitKeys(c *Config) keys {

@@ -155,15 +155,22 @@ func (g *Gateway) reportToken(name string) {
 	}
 }
 
-// journalRefusal writes down a refusal that no journey saw.
+// journalRefusal writes down a refusal that no journey saw. The audit is for ever, and
+// an agent chose these names: a server is written only if there is one of that name,
+// and no name is written at any length.
 func (g *Gateway) journalRefusal(who visitor, caller, server, tool, class string) {
+	c := g.o.Tools.Catalogue()
+	if _, ok := c.Server(server); !ok {
+		server = ""
+	}
+	caller = bounded(caller, maxKept)
 	g.o.Journal.Enqueue(record.Entry{
 		Time:       g.o.Now().UTC().Truncate(time.Microsecond),
 		Type:       record.TypeRefusal,
 		Actor:      record.Actor{Kind: record.Agent, Name: caller},
 		Server:     server,
-		Name:       tool,
-		SettingsID: g.o.Tools.Catalogue().Settings().ID,
+		Name:       bounded(tool, maxKept),
+		SettingsID: c.Settings().ID,
 		Call:       &record.Call{Caller: caller, Face: who.at.kind, Refused: class, Reasons: []string{class}},
 	})
 }

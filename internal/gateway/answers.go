@@ -39,9 +39,9 @@ func (g *Gateway) failed(r call.Request, err error) []byte {
 	kind := fault.KindOf(err)
 	what := "Holdfast failed, and the call may have happened"
 	if kind != fault.Internal {
-		what = err.Error()
+		what = bounded(err.Error(), maxReason)
 	} else {
-		g.o.Log.Error("a call failed", "name", r.Name, "err", err)
+		g.o.Log.Error("a call failed", "name", bounded(r.Name, maxKept), "err", bounded(err.Error(), maxReason))
 	}
 	hint := fault.HintOf(err)
 	d := denial{Class: string(kind), Reasons: []string{string(kind)}, Remedy: hint}

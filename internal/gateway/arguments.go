@@ -20,7 +20,23 @@ type arguments struct {
 
 const required = true
 
+// maxOwn is how many bytes the arguments of one of our own tools have at most, but for
+// what call_tool passes on: nothing that they say needs more, and parts of it are
+// stored or repeated in answers.
+const maxOwn = 64 << 10
+
 func readArguments(params []byte) *arguments {
+	a := readCall(params)
+	if len(a.raw) > maxOwn {
+		a.raw = nil
+		a.bad(fmt.Sprintf("the arguments have more than %d bytes", maxOwn))
+	}
+	return a
+}
+
+// readCall is readArguments for call_tool, whose arguments hold those of a call; the
+// desk bounds them.
+func readCall(params []byte) *arguments {
 	a := &arguments{}
 	span, ok := wire.Find(params, "arguments")
 	if !ok {

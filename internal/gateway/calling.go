@@ -59,7 +59,7 @@ func (g *Gateway) forward(ctx context.Context, s *session, x wire.Exchange, r ca
 // what it is.
 func variant(class contract.Class) ownTool {
 	return func(g *Gateway, ctx context.Context, s *session, x wire.Exchange) ([]byte, *wire.RPCError) {
-		a := readArguments(x.Message.Params)
+		a := readCall(x.Message.Params)
 		name := a.text("name", required)
 		arguments := a.object("arguments")
 		if problem := a.problem(); problem != "" {

@@ -82,7 +82,7 @@ func (f *face) Request(ctx context.Context, state any, x wire.Exchange) (result 
 	defer func() {
 		if p := recover(); p != nil {
 			// The value of a panic may quote what was being worked on: only its type is logged.
-			g.o.Log.Error("a request panicked", "method", x.Message.Method, "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			g.o.Log.Error("a request panicked", "method", bounded(x.Message.Method, maxKept), "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 			result, rpcErr = nil, &wire.RPCError{Code: wire.CodeInternal, Message: "Holdfast failed; the log says where"}
 		}
 	}()

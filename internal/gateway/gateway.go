@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
@@ -71,6 +72,8 @@ type Gateway struct {
 	local   *wire.HTTPServer // for the local user
 	crowd   crowd            // the open sessions, and what they were told
 	indexes indexes          // of the search face
+
+	proposing sync.Mutex // one proposal of a server at a time
 }
 
 // New makes a gateway. It fails when an option is missing or is none of its values.

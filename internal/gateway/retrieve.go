@@ -58,7 +58,7 @@ func (g *Gateway) retrieve(ctx context.Context, s *session, x wire.Exchange) ([]
 	tools := g.o.Tools.Catalogue().Ready(direct.names(), approval.Tool, caller)
 	hits, err := g.indexes.find(ctx, view{tools: tools}.mark(direct), tools, query)
 	if err != nil {
-		g.o.Log.Error("the search failed", "err", err)
+		g.o.Log.Error("the search failed", "err", bounded(err.Error(), maxReason))
 		return nil, &wire.RPCError{Code: wire.CodeInternal, Message: "the search failed; the log says why"}
 	}
 	f := findings{Tools: []found{}, Matches: len(hits)}

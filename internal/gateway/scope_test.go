@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -298,11 +299,13 @@ func TestActsAreAudited(t *testing.T) {
 		} else {
 			got = append(got, e.Call.Refused+" "+e.Name+" "+e.Server+" at "+e.Call.Face)
 		}
-		if s := fmt.Sprint(e); strings.Contains(s, "s3cret-value") {
-			t.Errorf("a secret stands in the audit: %s", s)
+		// What an agent proposed to run is written down as it is: nothing in it is
+		// the operator's, and a person must be able to see all of it.
+		if proposed := e.Act != nil && e.Act.What == "proposed"; strings.Contains(fmt.Sprint(e.Act), "s3cret-value") != proposed {
+			t.Errorf("the audit says %v", e.Act)
 		}
 	}
-	want := "quarantined files, not_for_agents quarantine_security files at search, not_for_agents upstream_servers loose at search, proposed new"
+	want := "quarantined files, not_for_agents quarantine_security files at search, not_for_agents upstream_servers  at search, proposed new" // "loose" is no server, but an agent's text
 	if s := strings.Join(got, ", "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}
@@ -311,5 +314,28 @@ func TestActsAreAudited(t *testing.T) {
 	}
 	if _, ok := r.intake.Catalogue().Server("loose"); ok {
 		t.Error("what was refused is stored")
+	}
+}
+
+// TestProposalsAreBounded: a token that may write can't fill the store, nor hand a
+// person what nobody can read.
+func TestProposalsAreBounded(t *testing.T) {
+	r := newRig(t)
+	a := r.connect("/mcp/search", r.token("claude", everything, allClasses))
+	large := `{"operation":"add","name":"large","command":"x","args":["` + strings.Repeat("a", approval.MaxProgram) + `"]}`
+	if text := a.call("upstream_servers", large); !strings.Contains(text, "65536 bytes") {
+		t.Errorf("a large one: %s", text)
+	}
+	if text := a.call("upstream_servers", `{"operation":"add","name":"thief","command":"sh","args":["-c","echo ${env:API_KEY}"]}`); !strings.Contains(text, "${...}") {
+		t.Errorf("one with a reference: %s", text)
+	}
+	for i := range approval.MaxProposals + 5 {
+		text := a.call("upstream_servers", fmt.Sprintf(`{"operation":"add","name":"p%d","command":"x"}`, i))
+		if stored := strings.Contains(text, "Proposed"); stored != (i < approval.MaxProposals) {
+			t.Errorf("proposal %d: %s", i, text)
+		}
+	}
+	if n := len(r.intake.Catalogue().Servers()); n != approval.MaxProposals {
+		t.Errorf("%d servers are stored", n)
 	}
 }

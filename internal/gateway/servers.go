@@ -198,17 +198,29 @@ func (g *Gateway) propose(ctx context.Context, s *session, x wire.Exchange, name
 			"A person can add the server with: holdfast server add.")
 	}
 	incarnation := rand.Text()
+	g.proposing.Lock() // one at a time, so that the count below is right
+	defer g.proposing.Unlock()
 	_, err := g.o.Tools.Apply(ctx, name, func(state approval.State) (approval.Change, error) {
 		return approval.Add(state, approval.AddRequest{
 			Name: name, Way: approval.ByMCP, Actor: s.actor(), Program: add.program, Options: add.options,
-			Quarantine: add.ask, Incarnation: incarnation,
+			Quarantine: add.ask, Incarnation: incarnation, Proposals: g.proposals(),
 		})
 	})
 	if err != nil {
 		return g.actRefused(s, x, name, err)
 	}
-	return answered("Proposed: the server "+name+" is stored and does not run. A person decides, with: holdfast server enable "+name+".",
+	return answered("Proposed: the server "+name+" is stored and does not run. A person looks at it and decides, with: holdfast server enable "+name,
 		marshal(map[string]any{"name": name, "state": "proposed", "enabled": false}))
+}
+
+// proposals counts the servers that agents proposed and nobody decided on.
+func (g *Gateway) proposals() (n int) {
+	for _, s := range g.o.Tools.Catalogue().Servers() {
+		if s.Proposal {
+			n++
+		}
+	}
+	return n
 }
 
 // tighten runs an act that agents may ask for.
@@ -242,9 +254,9 @@ func (g *Gateway) mayNotWrite(s *session, x wire.Exchange) []byte {
 
 // actRefused renders why an act was not done.
 func (g *Gateway) actRefused(s *session, x wire.Exchange, name string, err error) []byte {
-	kind, what, hint := fault.KindOf(err), err.Error(), fault.HintOf(err)
+	kind, what, hint := fault.KindOf(err), bounded(err.Error(), maxReason), bounded(fault.HintOf(err), maxReason)
 	if kind == fault.Internal || kind == fault.Storage || kind == fault.Corrupt {
-		g.o.Log.Error("an agent's act failed", "server", name, "err", err)
+		g.o.Log.Error("an agent's act failed", "server", bounded(name, maxKept), "err", bounded(err.Error(), maxReason))
 		what, hint = "Holdfast could not store it, and nothing was changed", "A person can find out why with: holdfast doctor."
 	}
 	return g.ownRefusal(s, x, name, dispatch.Reason(kind), what, hint)

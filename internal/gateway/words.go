@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/holdfast-mcp/holdfast/core/contract"
 )
@@ -26,6 +27,24 @@ func cut(s string, most int) string {
 		return short + "…"
 	}
 	return s
+}
+
+// Bounds of texts that are not ours, in bytes.
+const (
+	maxKept   = 200  // a name in the audit or the log
+	maxReason = 2000 // what a fault says, in an answer or the log
+)
+
+// bounded is at most so many bytes of a text, and valid UTF-8: for the audit, the log
+// and what faults say.
+func bounded(s string, most int) string {
+	if len(s) > most {
+		for most > 0 && !utf8.RuneStart(s[most]) {
+			most--
+		}
+		s = s[:most]
+	}
+	return strings.ToValidUTF8(s, "?")
 }
 
 // oneLine makes one line of a text: no control or invisible character can pass for

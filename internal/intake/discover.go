@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
-	"github.com/holdfast-mcp/holdfast/core/scan"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
@@ -190,7 +189,7 @@ func (i *Intake) pass(ctx context.Context, server string) error {
 		}
 		verified := i.o.Lister.Verified(server)
 		change, err := i.apply(ctx, server, keysOf(server, listing), func(s approval.State) (approval.Change, error) {
-			return approval.Pass(s, listing, i.judge(server))
+			return approval.Pass(s, listing, i.judge(server, s.Settings))
 		})
 		switch kind := fault.KindOf(err); {
 		case err == nil:
@@ -214,30 +213,4 @@ func keysOf(server string, l approval.Listing) []approval.Key {
 		keys[n] = approval.Key{Server: server, Kind: offer.Kind, Name: offer.Name}
 	}
 	return keys
-}
-
-// judge binds the judge to the server's neighbours; nil when there is none.
-func (i *Intake) judge(server string) approval.Judge {
-	if i.o.Judge == nil {
-		return nil
-	}
-	return i.o.Judge(i.neighbours(server))
-}
-
-// neighbours are the approved contracts of the other servers that are enabled and
-// not quarantined, so that a quarantined newcomer can't hold anybody's update.
-func (i *Intake) neighbours(server string) []scan.Neighbour {
-	catalogue := i.Catalogue()
-	var found []scan.Neighbour
-	for _, srv := range catalogue.Servers() {
-		if srv.Name == server || !srv.Runs() || srv.Quarantined {
-			continue
-		}
-		for _, e := range catalogue.Entries(srv.Name) {
-			if r := e.Record; r.Key.Kind == approval.Tool && !r.Approved.IsZero() {
-				found = append(found, scan.Neighbour{Server: srv.Name, Name: r.Key.Name, Contract: r.Approved})
-			}
-		}
-	}
-	return found
 }

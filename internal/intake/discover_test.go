@@ -359,7 +359,9 @@ func TestAtOnce(t *testing.T) {
 				case 1:
 					_ = r.approve(name, "x", "y") // may be out of date by now
 				case 2:
-					act := approval.Enable
+					act := func(s approval.State, who record.Actor) (approval.Change, error) {
+						return approval.Enable(s, approval.EnableRequest{Actor: who})
+					}
 					if k%2 == 0 {
 						act = approval.Disable
 					}

@@ -42,13 +42,14 @@ type Lister interface {
 	CancelCalls(server string)
 }
 
-// Options of an Intake. All but Judge and Restarted are required.
+// Options of an Intake. All but Bundle and Restarted are required.
 type Options struct {
 	Store  Store
 	Lister Lister
-	// Judge binds the comparison and the scan to one pass's neighbours. Without it
-	// nothing can be told, and whatever needs a comparison or a scan is held.
-	Judge func(neighbours []scan.Neighbour) approval.Judge
+	// Bundle gives the signatures in force. Without it, or while it gives nil, no scan
+	// is complete, and whatever needs a scan is held. It must be safe for concurrent
+	// use; BundleChanged is called after it gives another one.
+	Bundle func() *scan.Bundle
 	// Swapped is told of each new catalogue, in order, after it is in force: who
 	// keeps servers running or agents informed. It must not block.
 	Swapped func(*dispatch.Catalogue)
@@ -71,6 +72,8 @@ type Intake struct {
 	listed    map[string][]approval.Key // by server: the order of its last pass
 
 	settings sync.Mutex // one change of the settings at a time
+
+	scanners scanners
 
 	passes   sync.Mutex // owns the lanes and what is known of past passes
 	lanes    map[string]*lane

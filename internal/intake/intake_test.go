@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -145,6 +146,7 @@ type room struct {
 	shelf    *shelf
 	i        *Intake
 	interval time.Duration
+	bundle   atomic.Pointer[scan.Bundle] // none: no scan is complete
 	log      strings.Builder
 
 	mu        sync.Mutex
@@ -180,7 +182,7 @@ func newRoom(t testing.TB) *room {
 func (r *room) start() {
 	r.t.Helper()
 	i, err := New(r.t.Context(), Options{
-		Store: r.disk, Lister: r.shelf,
+		Store: r.disk, Lister: r.shelf, Bundle: r.bundle.Load,
 		Swapped: func(c *dispatch.Catalogue) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -641,9 +643,7 @@ func TestNeighbours(t *testing.T) {
 	if _, err := r.i.Apply(t.Context(), "c", func(s approval.State) (approval.Change, error) { return approval.Quarantine(s, person) }); err != nil {
 		t.Fatal(err)
 	}
-	var seen []scan.Neighbour
-	r.i.o.Judge = func(n []scan.Neighbour) approval.Judge { seen = n; return nil }
-	r.discover("a")
+	seen := neighbours(r.i.Catalogue(), "a")
 	if len(seen) != 1 || seen[0].Server != "b" || seen[0].Name != "t-b" || seen[0].Contract.IsZero() {
 		t.Errorf("neighbours: %+v", seen)
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -37,8 +38,9 @@ type Store struct {
 }
 
 // DefaultsVersion is the version of the defaults that this program gives to a
-// new data directory (docs/design/approval.md section 8).
-const DefaultsVersion = 1
+// new data directory (docs/design/approval.md section 8). Under version 2 the trust
+// mode scan, which is the default, decides by itself; under 1 it held everything.
+const DefaultsVersion = 2
 
 // readers is how many read transactions run at once; more wait.
 const readers = 4
@@ -144,9 +146,29 @@ func (s *Store) DataVersion(ctx context.Context) (version int, err error) {
 	return version, err
 }
 
-// SetDataVersion notes that the data is now used under these defaults.
-func (s *Store) SetDataVersion(ctx context.Context, version int) error {
+// SetDataVersion notes that the data is used under these defaults from at on.
+func (s *Store) SetDataVersion(ctx context.Context, version int, at time.Time) error {
 	return s.w.submit(ctx, nil, func(t *tx, _ int64) error {
-		return t.change("UPDATE meta SET value = ? WHERE name = 'defaults'", version)
+		if err := t.change("UPDATE meta SET value = ? WHERE name = 'defaults'", version); err != nil {
+			return err
+		}
+		return t.change("INSERT INTO meta VALUES ('defaults_since', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", at.UnixMicro())
 	})
+}
+
+// DefaultsSince is when the data came under its present defaults; zero when it was
+// created under them.
+func (s *Store) DefaultsSince(ctx context.Context) (since time.Time, err error) {
+	err = s.reading(ctx, "read since when the defaults are in force", func(tx *sql.Tx) error {
+		var at int64
+		err := tx.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'defaults_since'").Scan(&at)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil
+		case err == nil:
+			since = time.UnixMicro(at).UTC()
+		}
+		return err
+	})
+	return since, err
 }

@@ -188,7 +188,6 @@ func TestReadingSaysWhatIsDamaged(t *testing.T) {
 		{`INSERT INTO settings VALUES (1, 'x', 'x')`, load, "the settings"},
 		{`INSERT INTO reports VALUES ('mail', 'x')`, func(s *Store) error { _, err := s.Report(ctx, "mail"); return err }, "the scan report of server mail"},
 		{`INSERT INTO tokens VALUES (1, 'id', 'ci', zeroblob(32), 'x', 0, NULL, NULL, NULL)`, tokens, `the token "ci"`},
-		{`INSERT INTO tokens VALUES (1, 'id', 'ci', zeroblob(32), 'x', 0, NULL, NULL, NULL)`, func(s *Store) error { _, err := s.TokenByHash(ctx, [32]byte{}); return err }, `the token "ci"`},
 		{`INSERT INTO tokens VALUES (1, 'id', 'ci', zeroblob(32), 'x', 0, NULL, NULL, NULL)`, func(s *Store) error { return s.Commit(ctx, approval.Change{Name: "mail", Made: 1, Remove: true}) }, "the token id"},
 	} {
 		s, path := filled(t)
@@ -216,7 +215,6 @@ func TestTables(t *testing.T) {
 		"create":   func(s *Store) error { return s.CreateToken(ctx, sampleToken("t", "n"), tokenEntry("x")) },
 		"revoke":   func(s *Store) error { return s.RevokeToken(ctx, "n", callEntry(0).Time, tokenEntry("x")) },
 		"tokens":   func(s *Store) error { _, err := s.Tokens(ctx); return err },
-		"token":    func(s *Store) error { _, err := s.TokenByHash(ctx, [32]byte{}); return err },
 		"audit":    func(s *Store) error { _, err := s.Audit(ctx, AuditFilter{}); return err },
 		"entry":    func(s *Store) error { _, err := s.Entry(ctx, 6); return err },
 		"walk":     func(s *Store) error { return s.Walk(ctx, 1, func(record.Entry) error { return nil }) },
@@ -224,11 +222,12 @@ func TestTables(t *testing.T) {
 		"report":   func(s *Store) error { _, err := s.Report(ctx, "mail"); return err },
 		"put":      func(s *Store) error { return s.PutReport(ctx, "mail", approval.Report{}) },
 		"version":  func(s *Store) error { _, err := s.DataVersion(ctx); return err },
-		"set":      func(s *Store) error { return s.SetDataVersion(ctx, 1) },
+		"set":      func(s *Store) error { return s.SetDataVersion(ctx, 1, callEntry(0).Time) },
+		"since":    func(s *Store) error { _, err := s.DefaultsSince(ctx); return err },
 	}
 	for table, broken := range map[string]string{
 		"head": "append verify create", "blobs": "load state audit entry walk verify", "audit": "append audit entry walk verify create settings:", "settings": "load state commit settings",
-		"servers": "load state commit remove put", "removed": "commit remove", "records": "load state verify", "tokens": "remove create revoke tokens token", "reports": "report put", "meta": "version set",
+		"servers": "load state commit remove put", "removed": "commit remove", "records": "load state verify", "tokens": "remove create revoke tokens", "reports": "report put", "meta": "version set since",
 	} {
 		for _, name := range strings.Fields(broken) {
 			call, known := calls[name]

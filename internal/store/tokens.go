@@ -55,6 +55,7 @@ func (s *Store) CreateToken(ctx context.Context, t dispatch.Token, e record.Entr
 		if err != nil {
 			return err
 		}
+		x.tokens = true
 		return x.exec("INSERT INTO tokens (id, name, hash, body, created, expires, used, revoked) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			t.ID, t.Name, t.Hash[:], body, t.Created.UnixMicro(), micro(t.Expires), micro(t.LastUsed), micro(t.Revoked))
 	})
@@ -81,6 +82,7 @@ func (s *Store) RevokeToken(ctx context.Context, nameOrID string, at time.Time, 
 		case revoked.Valid:
 			return fault.New(fault.NotFound, fmt.Sprintf("the token %q is revoked already", nameOrID), "")
 		}
+		x.tokens = true
 		return x.change("UPDATE tokens SET revoked = ? WHERE id = ?", at.UnixMicro(), id)
 	})
 }
@@ -91,7 +93,10 @@ const tokenSelect = "SELECT id, name, hash, body, created, expires, used, revoke
 func (s *Store) Tokens(ctx context.Context) (tokens []dispatch.Token, err error) {
 	err = s.reading(ctx, "read the tokens", func(tx *sql.Tx) error {
 		return query(ctx, tx, tokenSelect+"ORDER BY place", nil, func(rows *sql.Rows) error {
-			t, err := s.tokenIn(rows)
+			t, err := tokenIn(rows)
+			if at := s.w.lastUse(t.ID); at.After(t.LastUsed) {
+				t.LastUsed = at
+			}
 			tokens = append(tokens, t)
 			return err
 		})
@@ -102,22 +107,9 @@ func (s *Store) Tokens(ctx context.Context) (tokens []dispatch.Token, err error)
 	return tokens, nil
 }
 
-// TokenByHash finds a token by the SHA-256 of its secret, a revoked one too;
-// fault.NotFound.
-func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (dispatch.Token, error) {
-	t, err := s.tokenIn(s.reads.QueryRowContext(ctx, tokenSelect+"WHERE hash = ?", hash[:]))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return dispatch.Token{}, fault.New(fault.NotFound, "there is no such token", "")
-	case err != nil && s.w.isClosed():
-		return dispatch.Token{}, errClosed
-	case err != nil:
-		return dispatch.Token{}, faultOf(err, "read the token")
-	}
-	return t, nil
-}
-
-func (s *Store) tokenIn(row scanner) (dispatch.Token, error) {
+// tokenIn reads a row. A token whose text is damaged is given by its id, name and hash
+// beside the fault.
+func tokenIn(row scanner) (dispatch.Token, error) {
 	var t dispatch.Token
 	var hash []byte
 	var body string
@@ -125,16 +117,13 @@ func (s *Store) tokenIn(row scanner) (dispatch.Token, error) {
 	if err := row.Scan(&t.ID, &t.Name, &hash, &body, &created, &expires, &used, &revoked); err != nil {
 		return dispatch.Token{}, err
 	}
+	copy(t.Hash[:], hash)
 	var r tokenRow
 	if err := decode(body, &r); err != nil {
-		return dispatch.Token{}, damaged(err, fmt.Sprintf("the token %q", t.Name))
+		return t, damaged(err, fmt.Sprintf("the token %q", t.Name))
 	}
-	copy(t.Hash[:], hash)
 	t.Scope, t.Permissions = dispatch.Scope(r.Scope), r.Permissions
 	t.Created, t.Expires, t.LastUsed, t.Revoked = fromMicro(created), fromMicro(expires), fromMicro(used), fromMicro(revoked)
-	if at := s.w.lastTouch(t.ID); at.After(t.LastUsed) {
-		t.LastUsed = at
-	}
 	return t, nil
 }
 
@@ -175,6 +164,7 @@ func (t *tx) removeGrants(server string) error {
 		return err
 	}
 	for id, body := range bodies {
+		t.tokens = true
 		if err := t.change("UPDATE tokens SET body = ? WHERE id = ?", body, id); err != nil {
 			return err
 		}

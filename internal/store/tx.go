@@ -20,8 +20,9 @@ type head struct {
 // tx is the transaction of one group, used by the writer's goroutine alone. The
 // database can't be interrupted within it: its statements have no context.
 type tx struct {
-	w    *writer
-	head head // grows with every line
+	w      *writer
+	head   head // grows with every line
+	tokens bool // a token was written
 }
 
 func (t *tx) stmt(query string) (*sql.Stmt, error) {

@@ -49,21 +49,25 @@ type writer struct {
 	mu       sync.Mutex // guards what follows
 	space    *sync.Cond // an enqueued entry was taken
 	queue    []*request
-	waiting  int       // requests in queue with somebody waiting
-	flushAt  time.Time // when the rest of the queue is due; zero when it is empty
-	touched  map[string]time.Time
+	waiting  int                  // requests in queue with somebody waiting
+	flushAt  time.Time            // when the rest of the queue is due; zero when it is empty
+	touched  map[string]time.Time // uses of tokens that are to be stored
 	touchAt  time.Time
+	tokens   tokenTable
+	used     map[string]time.Time // the last use of each token since opening
+	busy     time.Time            // since when a group is being written; zero: none is
 	closing  bool
 	refusing error // a copy of broken
 
-	wake chan struct{}
-	gone chan struct{}
+	wake   chan struct{}
+	gone   chan struct{}
+	failed chan struct{} // closed once nothing more is written
 }
 
 func newWriter(ctx context.Context, db *sql.DB, path string) (*writer, error) {
 	w := &writer{
-		db: db, path: path, statements: map[string]*sql.Stmt{}, touched: map[string]time.Time{},
-		wake: make(chan struct{}, 1), gone: make(chan struct{}),
+		db: db, path: path, statements: map[string]*sql.Stmt{}, touched: map[string]time.Time{}, used: map[string]time.Time{},
+		wake: make(chan struct{}, 1), gone: make(chan struct{}), failed: make(chan struct{}),
 	}
 	w.space = sync.NewCond(&w.mu)
 	conn, err := db.Conn(ctx)
@@ -74,6 +78,9 @@ func newWriter(ctx context.Context, db *sql.DB, path string) (*writer, error) {
 	err = migrate(ctx, conn, path)
 	if err == nil {
 		w.head, err = readHead(ctx, conn)
+	}
+	if err == nil {
+		w.tokens, err = readTokenTable(ctx, conn)
 	}
 	if err != nil {
 		if _, known := errors.AsType[*fault.Error](err); !known {
@@ -159,8 +166,8 @@ func (w *writer) touch(id string, at time.Time) {
 	if w.refuses() != nil {
 		return
 	}
-	if at.After(w.touched[id]) {
-		w.touched[id] = at
+	if at.After(w.used[id]) {
+		w.used[id], w.touched[id] = at, at
 	}
 	if w.touchAt.IsZero() {
 		w.touchAt = time.Now().Add(touchAfter)
@@ -168,11 +175,11 @@ func (w *writer) touch(id string, at time.Time) {
 	}
 }
 
-// lastTouch is a use of the token that is not stored yet.
-func (w *writer) lastTouch(id string) time.Time {
+// lastUse is the last use of the token since opening, stored or not.
+func (w *writer) lastUse(id string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.touched[id]
+	return w.used[id]
 }
 
 func (w *writer) isClosed() bool {
@@ -249,6 +256,9 @@ func (w *writer) take() (group []*request, touched map[string]time.Time, closing
 	} else if !w.touchAt.IsZero() {
 		wait = min(wait, w.touchAt.Sub(now))
 	}
+	if len(group) > 0 || len(touched) > 0 {
+		w.busy = now
+	}
 	return group, touched, w.closing, wait
 }
 
@@ -258,6 +268,9 @@ func (w *writer) write(group []*request, touched map[string]time.Time) {
 	if err != nil {
 		err = faultOf(err, "write")
 	}
+	w.mu.Lock()
+	w.busy = time.Time{}
+	w.mu.Unlock()
 	for i, r := range group {
 		if r.done == nil {
 			continue
@@ -287,6 +300,10 @@ func (w *writer) transact(group []*request, touched map[string]time.Time) ([]err
 	if err == nil && t.head != w.head {
 		err = t.moveHead(w.head)
 	}
+	var tokens tokenTable
+	if err == nil && t.tokens {
+		tokens, err = readTokenTable(context.Background(), w.conn)
+	}
 	if err != nil {
 		if undo := t.exec("ROLLBACK"); undo != nil {
 			w.fail(errors.Join(err, undo))
@@ -301,6 +318,11 @@ func (w *writer) transact(group []*request, touched map[string]time.Time) ([]err
 	}
 	w.written += int(t.head.seq - w.head.seq)
 	w.head = t.head
+	if t.tokens {
+		w.mu.Lock()
+		w.tokens = tokens
+		w.mu.Unlock()
+	}
 	return answers, nil
 }
 
@@ -316,7 +338,8 @@ func (w *writer) lost(group []*request, err error) error {
 	return err
 }
 
-// fail ends all writing until the database is opened again.
+// fail ends all writing until the database is opened again. It is called once, for
+// nothing is written afterwards.
 func (w *writer) fail(err error) {
 	w.broken = fault.Wrap(err, fault.Storage, fmt.Sprintf("the database failed while writing, and whether the last change was kept is not known: %v", err),
 		"Check the disk of the data directory (space, errors) and restart Holdfast; until then nothing more is written.")
@@ -324,6 +347,7 @@ func (w *writer) fail(err error) {
 	w.refusing = w.broken
 	w.space.Broadcast()
 	w.mu.Unlock()
+	close(w.failed)
 }
 
 // checkpoint moves the write-ahead log into the database while nobody waits. Its

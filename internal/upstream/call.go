@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/contract"
@@ -156,16 +155,8 @@ func addressed(params []byte, tool string) ([]byte, error) {
 }
 
 // mistakable reports whether readers that ignore case, or what follows a NUL, would
-// take a member for one that it is not.
-func mistakable(name string) bool {
-	bare, _, _ := strings.Cut(name, "\x00")
-	for _, known := range []string{"name", "arguments", "_meta", "task"} {
-		if name != known && strings.EqualFold(bare, known) {
-			return true
-		}
-	}
-	return false
-}
+// take a member for one that it is not. Whoever admitted the call has looked too.
+func mistakable(name string) bool { return dispatch.Mistakable(name) }
 
 // callFailed explains why there is no answer, and whether the call may have happened.
 func (c *connection) callFailed(ctx, caller context.Context, g dispatch.Granted, err error) error {

@@ -155,7 +155,7 @@ func act(s approval.State, server, id string) (approval.Change, error) {
 	case n < 38:
 		return approval.Disable(s, person)
 	case n < 39:
-		return approval.Enable(s, person)
+		return approval.Enable(s, approval.EnableRequest{Actor: person})
 	}
 	return approval.Remove(s, person)
 }

@@ -30,9 +30,17 @@ func startsEmpty(t *testing.T, open Open) {
 	if v, err := b.DataVersion(b.ctx); err != nil || v < 1 {
 		t.Errorf("a new store has no version of its defaults: %d, %v", v, err)
 	}
+	if at, err := b.DefaultsSince(b.ctx); err != nil || !at.IsZero() {
+		t.Errorf("a new store was raised to its defaults at %s, %v", at, err)
+	}
 	b.verifies(0)
-	b.must(b.SetDataVersion(b.ctx, 7))
+	raised := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	b.must(b.SetDataVersion(b.ctx, 6, raised.Add(-time.Hour)))
+	b.must(b.SetDataVersion(b.ctx, 7, raised))
 	b.again(nil)
+	if at, err := b.DefaultsSince(b.ctx); err != nil || !at.Equal(raised) {
+		t.Errorf("raised at %s, %v", at, err)
+	}
 	if v, err := b.DataVersion(b.ctx); err != nil || v != 7 {
 		t.Errorf("the version of the defaults is %d, %v", v, err)
 	}

@@ -37,7 +37,8 @@ type Store interface {
 	PutReport(ctx context.Context, server string, r approval.Report) error
 	Report(ctx context.Context, server string) (*approval.Report, error)
 	DataVersion(ctx context.Context) (int, error)
-	SetDataVersion(ctx context.Context, version int) error
+	SetDataVersion(ctx context.Context, version int, at time.Time) error
+	DefaultsSince(ctx context.Context) (time.Time, error)
 }
 
 // Failure is how a commit of the database fails.

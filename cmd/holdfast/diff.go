@@ -61,7 +61,7 @@ func (a *app) diff(gate delta.Gate, old, now *offline.Listing, sarif bool) error
 	out, flush := a.buffered()
 	held := 0
 	var each func(offline.Compared) error
-	end := func() error { return nil }
+	var end func() error
 	switch {
 	case sarif:
 		s := offline.NewSARIF(out.out)
@@ -70,7 +70,7 @@ func (a *app) diff(gate delta.Gate, old, now *offline.Listing, sarif bool) error
 		j := offline.NewDiffJSON(out.out)
 		each, end = j.Add, j.End
 	default:
-		p := &diffPrinter{app: out, style: a}
+		p := &diffPrinter{app: out}
 		each, end = p.add, p.end
 	}
 	err := offline.Diff(gate, old, now, func(c offline.Compared) error {
@@ -97,7 +97,6 @@ func (a *app) diff(gate delta.Gate, old, now *offline.Listing, sarif bool) error
 // diffPrinter prints comparisons for a person.
 type diffPrinter struct {
 	*app
-	style                                   *app
 	held, passed, added, removed, unchanged int
 }
 
@@ -130,15 +129,13 @@ func (p *diffPrinter) add(c offline.Compared) error {
 	shown := c.Lines[:min(len(c.Lines), mostQuiet)]
 	p.lines(shown)
 	if more := len(c.Lines) - len(shown); more > 0 {
-		p.printf("           %s\n", p.paint(dim, fmt.Sprintf("and %d more changes, which pass; --json shows all", more)))
+		p.printf("           %s\n", p.style(dim, fmt.Sprintf("and %d more changes, which pass; --json shows all", more)))
 	}
 	return nil
 }
 
-func (p *diffPrinter) paint(code, s string) string { return p.style.style(code, s) }
-
 func (p *diffPrinter) head(code, word, name string) {
-	p.printf("%s  %s\n", p.paint(code, fmt.Sprintf("%-9s", word)), p.paint(bold, name))
+	p.printf("%s  %s\n", p.style(code, fmt.Sprintf("%-9s", word)), p.style(bold, name))
 }
 
 // lines prints a review: the sentence, then where, what it was and is, and the
@@ -147,7 +144,7 @@ func (p *diffPrinter) lines(lines []delta.Line) {
 	for _, l := range lines {
 		where := ""
 		if l.Path != "" {
-			where = "  " + p.paint(dim, visible(l.Path))
+			where = "  " + p.style(dim, visible(l.Path))
 		}
 		p.printf("           %s%s\n", visible(l.Sentence), where)
 		switch {
@@ -155,14 +152,14 @@ func (p *diffPrinter) lines(lines []delta.Line) {
 			p.printf("             %s\n", p.runs(l.Runs))
 		default:
 			if l.Was != "" {
-				p.printf("             %s\n", p.paint(red, "- "+visible(l.Was)))
+				p.printf("             %s\n", p.style(red, "- "+visible(l.Was)))
 			}
 			if l.Is != "" {
-				p.printf("             %s\n", p.paint(green, "+ "+visible(l.Is)))
+				p.printf("             %s\n", p.style(green, "+ "+visible(l.Is)))
 			}
 		}
 		for _, s := range l.Signals {
-			p.printf("             %s\n", p.paint(yellow, visible(s.String())))
+			p.printf("             %s\n", p.style(yellow, visible(s.String())))
 		}
 	}
 }
@@ -174,9 +171,9 @@ func (p *diffPrinter) runs(runs []delta.Run) string {
 		s := visible(r.Text)
 		switch r.Kind {
 		case delta.Removed:
-			b.WriteString(p.paint(red, "[-"+s+"-]"))
+			b.WriteString(p.style(red, "[-"+s+"-]"))
 		case delta.Added:
-			b.WriteString(p.paint(green, "{+"+s+"+}"))
+			b.WriteString(p.style(green, "{+"+s+"+}"))
 		case delta.Kept:
 			b.WriteString(s)
 		}
@@ -205,7 +202,7 @@ func (p *diffPrinter) end() error {
 	}
 	p.printf("%s: %s\n", plural(all, "tool"), strings.Join(parts, ", "))
 	if p.added > 0 {
-		p.printf("%s\n", p.paint(dim, "Added tools have nothing to be compared with: scan them with `holdfast scan`."))
+		p.printf("%s\n", p.style(dim, "Added tools have nothing to be compared with: scan them with `holdfast scan`."))
 	}
 	return nil
 }

@@ -34,13 +34,12 @@ func (a *app) openListing(path string) (*offline.Listing, error) {
 
 // asUsage makes a fault of what was named on the command line one of the command.
 func asUsage(err error) error {
-	switch fault.KindOf(err) {
-	case fault.NotFound, fault.BadInput:
-		f := failureOf(err)
-		f.exit = exitUsage
-		return f
+	if kind := fault.KindOf(err); kind != fault.NotFound && kind != fault.BadInput {
+		return err
 	}
-	return err
+	f := failureOf(err)
+	f.exit = exitUsage
+	return f
 }
 
 // missing reports whether nothing stands at a path.

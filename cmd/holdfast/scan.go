@@ -51,7 +51,7 @@ func (a *app) scan(bundle *scan.Bundle, l *offline.Listing, sarif bool) error {
 	out, flush := a.buffered()
 	found := 0
 	var each func(offline.Scanned) error
-	end := func() error { return nil }
+	var end func() error
 	switch {
 	case sarif:
 		s := offline.NewSARIF(out.out)
@@ -60,7 +60,7 @@ func (a *app) scan(bundle *scan.Bundle, l *offline.Listing, sarif bool) error {
 		j := offline.NewScanJSON(out.out)
 		each, end = j.Add, j.End
 	default:
-		p := &scanPrinter{app: out, style: a, bundle: bundle.Version()}
+		p := &scanPrinter{app: out, bundle: bundle.Version()}
 		each, end = p.add, p.end
 	}
 	err := offline.Scan(bundle, l, func(s offline.Scanned) error {
@@ -87,7 +87,6 @@ func (a *app) scan(bundle *scan.Bundle, l *offline.Listing, sarif bool) error {
 // scanPrinter prints verdicts for a person.
 type scanPrinter struct {
 	*app
-	style                             *app
 	bundle                            string
 	dangerous, review, partial, clean int
 }
@@ -107,7 +106,7 @@ func (p *scanPrinter) add(s offline.Scanned) error {
 	default:
 		p.review++
 	}
-	p.printf("%s  %s\n", p.style.style(code, fmt.Sprintf("%-9s", word)), p.style.style(bold, shownTool(s.Server, s.Name)))
+	p.printf("%s  %s\n", p.style(code, fmt.Sprintf("%-9s", word)), p.style(bold, shownTool(s.Server, s.Name)))
 	for _, f := range s.Verdict.Findings {
 		code := red
 		if f.Tier == scan.Soft {
@@ -115,9 +114,9 @@ func (p *scanPrinter) add(s offline.Scanned) error {
 		}
 		where := ""
 		if f.Path != "" {
-			where = "  " + p.style.style(dim, visible(f.Path))
+			where = "  " + p.style(dim, visible(f.Path))
 		}
-		p.printf("           %s (%s)%s\n", p.style.style(code, visible(f.Check)), offline.TierWord(f.Tier), where)
+		p.printf("           %s (%s)%s\n", p.style(code, visible(f.Check)), offline.TierWord(f.Tier), where)
 		p.printf("             %s\n", visible(f.Evidence))
 	}
 	if !s.Verdict.Complete {

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -187,12 +188,7 @@ func split(src *source) (*Listing, error) {
 		err = s.dec.SkipValue()
 	}
 	if err == nil {
-		_, err = s.dec.ReadToken()
-		if err == io.EOF {
-			err = nil
-		} else if err == nil {
-			err = fmt.Errorf("something stands behind the JSON value, after byte %d", s.dec.InputOffset())
-		}
+		err = s.end()
 	}
 	switch f, refused := err.(*fault.Error); {
 	case refused:
@@ -209,6 +205,18 @@ func split(src *source) (*Listing, error) {
 		return whole(fmt.Sprintf("%q stands twice in it", root.twice))
 	}
 	return s.decide(root, whole)
+}
+
+// end reports what stands behind the value of the input.
+func (s *splitter) end() error {
+	_, err := s.dec.ReadToken()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return errors.New("something stands behind the JSON value")
+	}
+	return err
 }
 
 // decide takes the whole object for what its members say.

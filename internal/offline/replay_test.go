@@ -106,8 +106,10 @@ func TestReplay(t *testing.T) {
 			{"t", Counts{Steps: 1, Pairs: 1, Changed: 1, Held: 1}},
 		},
 		Rules: []RuleReplay{
-			{"GATE-FIELD:x", 1, 1}, {"GATE-HINT-CHANGE:openWorldHint", 1, 0},
-			{"GATE-SCHEMA-SHAPE:additional-properties", 1, 0}, {"GATE-SCHEMA-SHAPE:new-required", 1, 0},
+			{"GATE-FIELD:x", 1, 1},
+			{"GATE-HINT-CHANGE:openWorldHint", 1, 0},
+			{"GATE-SCHEMA-SHAPE:additional-properties", 1, 0},
+			{"GATE-SCHEMA-SHAPE:new-required", 1, 0},
 		},
 		Total:   Counts{Steps: 5, Pairs: 8, Changed: 4, Texts: 1, Quiet: 1, Held: 2, Blocked: 1},
 		Skipped: 8,

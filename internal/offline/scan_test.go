@@ -243,9 +243,14 @@ func TestURI(t *testing.T) {
 // TestEveryRuleIsExplained: no reason of the gate is without words.
 func TestEveryRuleIsExplained(t *testing.T) {
 	for _, s := range []delta.Signal{
-		{Rule: delta.HintChange, Reason: "readOnlyHint"}, {Rule: delta.HintChange, Reason: "dispatch"}, {Rule: delta.HintSaferFlip, Reason: "readOnlyHint"},
-		{Rule: delta.SchemaShape, Reason: delta.Bound}, {Rule: delta.SchemaShape, Reason: "another"}, {Rule: delta.OutputSchema, Reason: "added"},
-		{Rule: delta.Field, Reason: "x"}, {Rule: delta.Unavailable},
+		{Rule: delta.HintChange, Reason: "readOnlyHint"},
+		{Rule: delta.HintChange, Reason: "dispatch"},
+		{Rule: delta.HintSaferFlip, Reason: "readOnlyHint"},
+		{Rule: delta.SchemaShape, Reason: delta.Bound},
+		{Rule: delta.SchemaShape, Reason: "another"},
+		{Rule: delta.OutputSchema, Reason: "added"},
+		{Rule: delta.Field, Reason: "x"},
+		{Rule: delta.Unavailable},
 	} {
 		if r := ruleOf(s); r.id == "" || r.short == "" || r.full == "" {
 			t.Errorf("%s: %+v", s, r)

@@ -278,12 +278,7 @@ func (d *daemon) ready(ctx context.Context) error {
 }
 
 // auditHealth says why nothing can be written down any more.
-func (d *daemon) auditHealth() error {
-	if s, ok := any(d.store).(interface{ Healthy() error }); ok {
-		return s.Healthy()
-	}
-	return nil
-}
+func (d *daemon) auditHealth() error { return d.store.Healthy() }
 
 // stop ends everything in the order in which it is safe: nobody new, calls in
 // flight, sessions, servers, passes, the store.

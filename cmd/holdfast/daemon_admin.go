@@ -34,7 +34,7 @@ func (r running) State(name string) (admin.ServerState, bool) {
 		if s.Server == name {
 			return admin.ServerState{
 				Phase: string(s.Phase), Since: s.Since, Error: s.Error, NextTry: s.NextTry, PID: s.PID,
-				ProtocolVersion: s.ProtocolVersion, ServerName: s.ServerName, ServerVersion: s.ServerVersion,
+				ProtocolVersion: s.ProtocolVersion, ServerName: s.ServerName, ServerVersion: s.ServerVersion, ListingError: s.ListingError,
 			}, true
 		}
 	}

@@ -160,7 +160,7 @@ func (f *fakeServer) list(m wire.Message) {
 		page("", strconv.FormatInt(time.Now().UnixNano(), 36)+strings.Repeat("c", 5000))
 	case "values":
 		var tools []string
-		for i := range 15 {
+		for i := range 11 {
 			tools = append(tools, fmt.Sprintf(`{"name":"%x%d","x":[%s0]}`, m.Params, i, strings.Repeat("0,", 200_000)))
 		}
 		page(strings.Join(tools, ","), strconv.FormatInt(time.Now().UnixNano(), 36))

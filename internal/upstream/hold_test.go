@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,13 +147,32 @@ func TestFailedListingIsSeen(t *testing.T) {
 	h.ListingTaken("unknown", nil)
 }
 
+// times are when something was told. Safe for concurrent use.
+type times struct {
+	mu sync.Mutex
+	at []time.Time
+}
+
+func (t *times) add() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.at = append(t.at, time.Now())
+}
+
+func (t *times) all() []time.Time {
+	synctest.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.at)
+}
+
 // A server whose tools change with each listing has them listed more and more seldom.
 func TestChurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *server
-		var told []time.Time
+		var told times
 		p := &Pool{timing: usual, o: Options{Unverified: func(string) {
-			told = append(told, time.Now())
+			told.add()
 			s.unverified() // it announces a change at once
 		}}}
 		s = newServer(p, Spec{Name: "churn"}, nil)
@@ -159,19 +180,16 @@ func TestChurn(t *testing.T) {
 		go func() { s.tell(); close(done) }()
 		s.unverified()
 		time.Sleep(24 * time.Hour)
-		if n := len(told); n < 24*12 || n > 24*12+12 {
+		all := told.all()
+		if n := len(all); n < 24*12 || n > 24*12+12 {
 			t.Errorf("told %d times in a day", n)
 		}
-		if d := told[1].Sub(told[0]); d != time.Second {
+		if d := all[1].Sub(all[0]); d != time.Second {
 			t.Errorf("the second time after %v", d)
 		}
 		poke(s.calm) // a restart by a person is told at once
-		synctest.Wait()
-		at := len(told)
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if len(told) != at+1 {
-			t.Errorf("told %d times more", len(told)-at)
+		if n := len(told.all()); n != len(all)+1 {
+			t.Errorf("told %d times more", n-len(all))
 		}
 		s.stop()
 		<-done
@@ -181,24 +199,24 @@ func TestChurn(t *testing.T) {
 // After quiet a change is told at once, and the next one soon.
 func TestQuietForgetsChurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := 0
-		s := newServer(&Pool{timing: usual, o: Options{Unverified: func(string) { told++ }}}, Spec{Name: "calm"}, nil)
+		var told times
+		s := newServer(&Pool{timing: usual, o: Options{Unverified: func(string) { told.add() }}}, Spec{Name: "calm"}, nil)
 		done := make(chan struct{})
 		go func() { s.tell(); close(done) }()
 		for range 10 {
 			s.unverified()
 			time.Sleep(6 * time.Minute)
 		}
-		if told != 10 {
-			t.Errorf("told %d times", told)
+		if n := len(told.all()); n != 10 {
+			t.Errorf("told %d times", n)
 		}
 		time.Sleep(10 * time.Minute)
 		for range 2 {
 			s.unverified()
 			time.Sleep(time.Second + time.Millisecond)
 		}
-		if told != 12 {
-			t.Errorf("told %d times", told)
+		if n := len(told.all()); n != 12 {
+			t.Errorf("told %d times", n)
 		}
 		s.stop()
 		<-done

@@ -33,7 +33,7 @@ func TestListingIsExact(t *testing.T) {
 
 func TestListingsThatFail(t *testing.T) {
 	short := fast
-	short.listing = 20 * time.Second
+	short.listing = time.Minute
 	h := newHouse(t, short)
 	for _, c := range []struct {
 		how  string

@@ -41,17 +41,17 @@ var hostile = map[string]struct{ schema, args string }{
 	"required":               {`{"type":"object","required":` + distinct(60_000) + `}`, `{"s":1}`},
 	"required, often":        {items(`{"required":` + distinct(50_000) + `}`), `{"s":` + list("{}", 100_000, "{}") + `}`},
 	"false":                  {items(`false`), `{"s":` + list("1", 500_000, "1") + `}`},
-	"choices, all wrong":     {items(`{"anyOf":` + list("false", 4000, "false") + `}`), `{"s":` + list("1", 100_000, "1") + `}`},
-	"choices, all of a type": {items(`{"anyOf":` + list(`{"type":"null"}`, 4000, `{"type":"null"}`) + `}`), `{"s":` + list("1", 100_000, "1") + `}`},
+	"choices, all wrong":     {items(`{"anyOf":` + list("false", 2500, "false") + `}`), `{"s":` + list("1", 100_000, "1") + `}`},
+	"choices, all of a type": {items(`{"anyOf":` + list(`{"type":"null"}`, 2500, `{"type":"null"}`) + `}`), `{"s":` + list("1", 100_000, "1") + `}`},
 	"not, deep":              {items(chain(`{"not":`, `{"type":"string"}`, 100)), `{"s":` + list("1", 100_000, "1") + `}`},
-	"unevaluated":            {`{"properties":{"s":{"allOf":` + list(`{"minProperties":1}`, 4000, "{}") + `,"unevaluatedProperties":false}}}`, `{"s":{` + members(30_000) + `"z":1}}`},
+	"unevaluated":            {`{"properties":{"s":{"allOf":` + list(`{"minProperties":1}`, 2500, "{}") + `,"unevaluatedProperties":false}}}`, `{"s":{` + members(30_000) + `"z":1}}`},
 	"contains":               {items(`{"contains":{"const":1}}`), `{"s":` + list(list("2", 500, "3"), 500, "1") + `}`},
 	"long references":        {`{"$defs":{` + references(900, false) + `},"properties":{"s":{"items":{"$ref":"#/$defs/d0"}}}}`, `{"s":` + list("1", 100_000, "1") + `}`},
 	"references in a circle": {`{"$defs":{` + references(900, true) + `},"properties":{"s":{"items":{"$ref":"#/$defs/d0"}}}}`, `{"s":` + list("1", 100_000, "1") + `}`},
 	"doubling, failing":      {doubling(40), `{"a":1}`},
 	"names":                  {`{"propertyNames":{"pattern":"^(?:a?b?){200}$"}}`, `{` + members(60_000) + `"z":1}`},
 	"false names":            {`{"propertyNames":false}`, `{` + members(60_000) + `"z":1}`},
-	"long text":              {`{"properties":{"s":{"allOf":` + list(`{"maxLength":1}`, 4000, "{}") + `}}}`, `{"s":"` + strings.Repeat("ü", 500_000) + `"}`},
+	"long text":              {`{"properties":{"s":{"allOf":` + list(`{"maxLength":1}`, 2500, "{}") + `}}}`, `{"s":"` + strings.Repeat("ü", 500_000) + `"}`},
 }
 
 func manyPatterns(n int) string {

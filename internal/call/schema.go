@@ -16,7 +16,7 @@ import (
 // arguments are data that an agent wrote: neither may hold Holdfast up.
 const (
 	maxSchemas   = 2048   // compiled at once; beyond, the least used go
-	maxPlaces    = 5_000  // objects and booleans in one schema
+	maxPlaces    = 3_000  // objects and booleans in one schema
 	maxRefs      = 1_000  // references in one schema: the library describes a circle of them in square time
 	maxPatterns  = 1_000  // regular expressions in one schema
 	maxPattern   = 10_000 // bytes of one of them

@@ -1,45 +1,41 @@
 package offline
 
 import (
-	"strings"
-
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/delta"
 	"github.com/holdfast-mcp/holdfast/core/scan"
 )
 
-// rule is what a result is about, as a SARIF log explains it: in the words of the
-// vocabulary that the product has everywhere.
-type rule struct{ id, short, full string }
-
-// ruleOf names the rule of a signal. Names of fields are the server's, so that they
-// are no part of it.
-func ruleOf(s delta.Signal) rule {
-	t, found := delta.Explain(s.String())
-	if !found {
-		t = contract.Term{Name: string(s.Rule), Label: "held", Sentence: "The change is held."}
+// ruleOf is the term of a signal, under which the vocabulary of the product explains
+// it too. What the server chose is no part of its name.
+func ruleOf(s delta.Signal) contract.Term {
+	if t, known := delta.Explain(s.String()); known {
+		return t
 	}
-	return ruleFrom(strings.Replace(t.Name, ":", "/", 1), t)
+	return contract.Term{Name: string(s.Rule), Label: "definition changed", Sentence: "The definition is not what was approved, so that the change is held."}
 }
 
-func ruleFrom(id string, t contract.Term) rule {
-	return rule{id, strings.ToUpper(t.Label[:1]) + t.Label[1:], t.Sentence}
+// checkOf is the term of a finding.
+func checkOf(check string) contract.Term {
+	for _, t := range ownChecks {
+		if t.Name == check {
+			return t
+		}
+	}
+	if t, known := scan.Explain(check); known {
+		return t
+	}
+	return contract.Term{Name: check, Label: "something found", Sentence: "The scan found something in a text."}
 }
 
-// checkRule names the rule of a finding.
-func checkRule(check string) rule {
-	if t, found := ownChecks[check]; found {
-		return ruleFrom(check, t)
-	}
-	t, found := scan.Explain(check)
-	if !found {
-		t = contract.Term{Label: "scan finding", Sentence: "The scan found something in a text."}
-	}
-	return ruleFrom(check, t)
+// incomplete is said where not every check ran.
+var incomplete = contract.Term{
+	Name: "scan.incomplete", Label: "not completely scanned",
+	Sentence: "A check of the scan did not run to its end, so nobody can tell that the texts are clean.",
 }
 
-// ownChecks are those of this room: of what is no tool at all.
-var ownChecks = map[string]contract.Term{
-	Unreadable: {Label: "unreadable", Sentence: "The definition can't be read in exactly one way, so that nobody can tell what it says, and it can't be approved."},
-	Nameless:   {Label: "nameless", Sentence: "Without a name this is no tool, so that the input is perhaps not what it was taken for."},
+// ownChecks are what this room finds itself.
+var ownChecks = []contract.Term{
+	{Name: Unreadable, Label: "can't be read", Sentence: "The definition can't be read in exactly one way, so nobody can tell what it says, and it can't be approved."},
+	{Name: Nameless, Label: "has no name", Sentence: "Without a name this is no tool, so the input is perhaps not what it was taken for."},
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/delta"
 	"github.com/holdfast-mcp/holdfast/core/scan"
 )
@@ -116,12 +117,12 @@ type subject struct {
 }
 
 // result prints one result.
-func (s *SARIF) result(r rule, level, message, path string, about subject, detail string, properties map[string]string) error {
-	i, known := s.index[r.id]
+func (s *SARIF) result(r contract.Term, level, message, path string, about subject, detail string, properties map[string]string) error {
+	i, known := s.index[r.Name]
 	if !known {
 		i = len(s.rules)
-		s.index[r.id] = i
-		s.rules = append(s.rules, sarifRule{r.id, sarifText{r.short}, sarifText{r.full}, sarifText{r.full}, sarifConfigure{level}})
+		s.index[r.Name] = i
+		s.rules = append(s.rules, sarifRule{r.Name, sarifText{r.Label}, sarifText{r.Sentence}, sarifText{r.Sentence}, sarifConfigure{level}})
 	}
 	name := about.name
 	if name == "" {
@@ -136,9 +137,9 @@ func (s *SARIF) result(r rule, level, message, path string, about subject, detai
 	at.Physical.Region.StartLine = about.in.Line(about.start)
 	at.Physical.Region.ByteOffset, at.Physical.Region.ByteLength = about.start, about.end-about.start
 	at.Logical = []sarifLogical{{Name: name, Full: full, Kind: "function"}}
-	sum := sha256.Sum256([]byte(full + "\x00" + r.id + "\x00" + detail))
+	sum := sha256.Sum256([]byte(full + "\x00" + r.Name + "\x00" + detail))
 	return s.out.item(sarifResult{
-		RuleID: r.id, RuleIndex: i, Level: level, Message: sarifText{plainText(message)}, Locations: []sarifLocation{at},
+		RuleID: r.Name, RuleIndex: i, Level: level, Message: sarifText{plainText(message)}, Locations: []sarifLocation{at},
 		Fingerprints: map[string]string{"holdfast/v1": hex.EncodeToString(sum[:16])}, Properties: properties,
 	})
 }
@@ -182,7 +183,7 @@ func (s *SARIF) Scanned(v Scanned) error {
 			where = " at " + f.Path
 		}
 		message := displayed(v.Name) + " needs a look: " + f.Check + where + ", " + weight + ". It reads: " + f.Evidence
-		err := s.result(checkRule(f.Check), level, message, f.Path, about, f.Path+"\x00"+f.Evidence, map[string]string{"tier": TierWord(f.Tier)})
+		err := s.result(checkOf(f.Check), level, message, f.Path, about, f.Path+"\x00"+f.Evidence, map[string]string{"tier": TierWord(f.Tier)})
 		if err != nil {
 			return err
 		}
@@ -190,8 +191,7 @@ func (s *SARIF) Scanned(v Scanned) error {
 	if v.Verdict.Complete || unreadable {
 		return nil
 	}
-	return s.result(rule{"scan.incomplete", "Not everything could be looked at", "A check of the scan did not run to its end, so that nobody can tell that the texts are clean."},
-		"warning", displayed(v.Name)+" could not be scanned completely, so that nobody can tell that it is clean.", "", about, "", nil)
+	return s.result(incomplete, "warning", displayed(v.Name)+" could not be scanned completely, so that nobody can tell that it is clean.", "", about, "", nil)
 }
 
 // tell says a line in one sentence or two.

@@ -146,8 +146,8 @@ func TestSARIF(t *testing.T) {
 	results := mustBeSARIF(t, b.Bytes())
 	all := strings.Join(results, "\n")
 	for _, want := range []string{
-		"GATE-SCHEMA-SHAPE/new-required error 2 ", "GATE-HINT-SAFER-FLIP/readOnlyHint error 2 ", "GATE-HINT-CHANGE/dispatch error 2 ",
-		"GATE-FIELD error 2 ", `{{"\[y\](z)": 1}}`, "GATE-SCHEMA-SHAPE/unparsable error 4 ", `The tool "\\u202ec" is held`,
+		"GATE-SCHEMA-SHAPE:new-required error 2 ", "GATE-HINT-SAFER-FLIP:readOnlyHint error 2 ", "GATE-HINT-CHANGE:dispatch error 2 ",
+		"GATE-FIELD error 2 ", `{{"\[y\](z)": 1}}`, "GATE-SCHEMA-SHAPE:unparsable error 4 ", `The tool "\\u202ec" is held`,
 		"unicode.hidden error 1 ", "phrase.injection error 1 ", "contract.unparsable warning 1 ", "contract.nameless warning 1 ", "scan.incomplete warning 1 ",
 	} {
 		if !strings.Contains(all, want) {
@@ -252,11 +252,13 @@ func TestEveryRuleIsExplained(t *testing.T) {
 		{Rule: delta.Field, Reason: "x"},
 		{Rule: delta.Unavailable},
 	} {
-		if r := ruleOf(s); r.id == "" || r.short == "" || r.full == "" {
+		if r := ruleOf(s); r.Name == "" || r.Label == "" || r.Sentence == "" {
 			t.Errorf("%s: %+v", s, r)
 		}
 	}
-	if r := checkRule("bundle.x"); r.short == "" || r.full == "" {
-		t.Error(r)
+	for _, check := range []string{"bundle.x", "unicode.hidden", Unreadable, Nameless, "another"} {
+		if r := checkOf(check); r.Name != check || r.Label == "" || r.Sentence == "" {
+			t.Errorf("%s: %+v", check, r)
+		}
 	}
 }

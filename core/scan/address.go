@@ -7,8 +7,12 @@ import (
 )
 
 // address reads a link, a mail address or a host name that begins with the word
-// b[start:end], and gives where it ends.
-func (z *tokenizer) address(b []byte, start, end int) (int, bool) {
+// b[start:end] of hash h, and gives where it ends.
+func (z *tokenizer) address(b []byte, start, end int, h uint64) (int, bool) {
+	if stop := payee(b, start, end); stop > 0 {
+		z.note("payee", start, stop)
+		return stop, true
+	}
 	if end+1 >= len(b) {
 		return 0, false
 	}
@@ -17,6 +21,9 @@ func (z *tokenizer) address(b []byte, start, end int) (int, bool) {
 		if end+3 < len(b) && b[end+1] == '/' && b[end+2] == '/' && b[end+3] > ' ' {
 			stop := runEnd(b, end+3)
 			z.note("url", start, stop)
+			if e := z.lex.find(h); e != nil {
+				z.emit(e.means, z.raw(start), z.end(stop)) // a scheme can be a word turned
+			}
 			return stop, true
 		}
 		if end-start == 1 && (b[end+1] == '\\' || b[end+1] == '/') && b[end+1] != b[end] {
@@ -148,3 +155,35 @@ func secretPath(run []byte) bool {
 	at := bytes.Index(run, []byte(".env"))
 	return at >= 0 && (at+4 == len(run) || run[at+4] == '.' || run[at+4] == '*') && (at == 0 || run[at-1] == '/' || run[at-1] == '\\')
 }
+
+// payee is where the number of a bank account (ISO 13616) or the address of a
+// wallet that begins with b[start:end] ends; 0 when there is none.
+func payee(b []byte, start, end int) int {
+	if end-start == 42 && b[start] == '0' && b[start+1] == 'x' && allHex(string(b[start+2:end])) {
+		return end
+	}
+	if end-start < 4 || end-start > 34 || b[start] < 'a' || b[start+1] < 'a' || !digit(b[start+2]) || !digit(b[start+3]) {
+		return 0
+	}
+	count, digits, i := 0, 0, start
+	for i < len(b) && count < 34 {
+		if b[i] == ' ' && i+1 < len(b) && isWord[b[i+1]] && (i-start)%5 == 4 && (i < start+9 || digit(b[i-1]) && digit(b[i+1])) {
+			i++
+			continue
+		}
+		if !isWord[b[i]] || b[i] >= 0x80 || b[i] == '\'' {
+			break
+		}
+		if digit(b[i]) {
+			digits++
+		}
+		count++
+		i++
+	}
+	if count < 15 || digits < 10 {
+		return 0
+	}
+	return i
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }

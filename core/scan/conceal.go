@@ -24,13 +24,26 @@ func checkConcealed(r *reading) {
 		if t.flags&hasBracket != 0 && t.flags&hasColon != 0 {
 			r.linkCommentsIn(i, t.s)
 		}
-		if t.flags&hasPercent != 0 {
-			r.between(i, t.s, "%%", "%%")
+		for _, c := range comments {
+			if t.flags&c.flag == c.flag {
+				r.between(i, t.s, c.open, c.closing, c.code)
+			}
 		}
 		if t.flags&hasColon != 0 {
 			r.stylesIn(i, t.s)
 		}
 	}
+}
+
+// comments are marks between which programs that show a text show nothing.
+var comments = []struct {
+	open, closing string
+	flag          byteFlags // every text that holds them has these
+	code          bool      // honest texts show code: only what speaks to a model counts
+}{
+	{"%%", "%%", hasPercent, false}, {"<%#", "%>", hasPercent, false}, {"{#", "#}", hasHash, false}, {"{{!", "}}", 0, false}, {"/* ", "*/", 0, true},
+	{`\begin{comment}`, `\end{comment}`, hasBackslash, false}, {"{%comment", "endcomment", hasPercent, false}, {"{% comment", "endcomment", hasPercent, false},
+	{"<#", "#>", hasHash | hasAngle, false}, {"=begin", "=end", hasEquals, true},
 }
 
 // gapsIn finds white space that pushes text out of sight.
@@ -153,7 +166,7 @@ func (r *reading) element(text int, s string, i, closes int) {
 	if k := strings.IndexAny(tag, " \t\n/"); k >= 0 {
 		name = tag[:k]
 	}
-	hides := hidingStyle(tag) >= 0 || strings.Contains(tag, " hidden") || strings.Contains(tag, "aria-hidden")
+	hides := hidingStyle(tag) >= 0 || hidingAttribute(tag)
 	for _, e := range elements {
 		hides = hides || name == e && (closes > i || tag != name)
 	}
@@ -164,6 +177,17 @@ func (r *reading) element(text int, s string, i, closes int) {
 		}
 		r.hit(r.position(text, i, stop), text, i, stop)
 	}
+}
+
+// hidingAttribute reports whether an attribute makes an element show nothing.
+func hidingAttribute(tag string) bool {
+	tag = strings.NewReplacer(`"`, "", "'", "").Replace(tag)
+	for _, a := range []string{" hidden", "aria-hidden", "type=hidden", "color=white", "color=#fff", "color=transparent", "width=0", "height=0", "size=0", "size=1 "} {
+		if strings.Contains(tag+" ", a) {
+			return true
+		}
+	}
+	return false
 }
 
 // hiding are style declarations that show nothing, without white space.
@@ -281,21 +305,31 @@ func (r *reading) linkCommentsIn(text int, s string) {
 }
 
 // between finds comments that open and close with the same mark.
-func (r *reading) between(text int, s, open, closing string) {
+func (r *reading) between(text int, s, open, closing string, code bool) {
 	for from := 0; ; {
 		k := strings.Index(s[from:], open)
 		if k < 0 {
 			return
 		}
 		start := from + k
-		n := strings.Index(s[start+len(open):], closing)
+		n := strings.Index(s[start+len(open):], closing) // none: the end, below
 		if n < 0 {
 			return
 		}
 		end := start + len(open) + n + len(closing)
-		if inner := s[start+len(open) : end-len(closing)]; said(inner) && strings.IndexByte(inner, ' ') >= 0 {
+		if inner := s[start+len(open) : end-len(closing)]; said(inner) && strings.IndexByte(inner, ' ') >= 0 && (start == 0 || !wordByte(s[start-1])) && (!code || r.speaks(text, start, end)) {
 			r.hit(r.position(text, start, end), text, start, end)
 		}
 		from = end
 	}
+}
+
+// speaks reports whether s[start:end] of a text names a model or agent.
+func (r *reading) speaks(text, start, end int) bool {
+	for _, k := range r.tokens[r.texts[text].words.start:r.texts[text].words.end] {
+		if int(k.start) >= start && int(k.end) <= end && k.means.any(r.scanner.words.named.machine) {
+			return true
+		}
+	}
+	return false
 }

@@ -9,14 +9,22 @@ import (
 )
 
 // mask is a set of meanings.
-type mask [3]uint64
+type mask [4]uint64
 
-func (m mask) any(n mask) bool { return m[0]&n[0]|m[1]&n[1]|m[2]&n[2] != 0 }
-func (m mask) none() bool      { return m[0]|m[1]|m[2] == 0 }
-func (m mask) or(n mask) mask  { return mask{m[0] | n[0], m[1] | n[1], m[2] | n[2]} }
-func bit(i int) (m mask)       { m[i/64] = 1 << (i % 64); return m }
+func (m mask) any(n mask) bool {
+	return m[0]&n[0]|m[1]&n[1]|m[2]&n[2]|m[3]&n[3] != 0
+}
+func (m mask) none() bool { return m == mask{} }
 
-const mostMeanings = 64 * 3
+func (m mask) or(n mask) mask {
+	return mask{m[0] | n[0], m[1] | n[1], m[2] | n[2], m[3] | n[3]}
+}
+
+func bit(i int) (m mask) { m[i/64] = 1 << (i % 64); return m }
+
+// mostMeanings is one less than a mask holds: the last place is that of the rules
+// that any sentence may begin.
+const mostMeanings = 64*4 - 1
 
 // lexicon says what words mean, and which meanings together are a phrase.
 type lexicon struct {
@@ -25,8 +33,8 @@ type lexicon struct {
 	size     int
 	prefixes [256]uint64 // by first byte: lengths in bytes of entries that are prefixes
 	rules    []rule
-	byAnchor [mostMeanings][]int32 // rules by the first meaning that they need
-	across   []int32               // rules that sentences do not end
+	byAnchor [mostMeanings + 1][]int32 // rules by the first meaning that they need
+	across   []int32                   // rules that sentences do not end
 	named    vocabulary
 }
 
@@ -147,7 +155,7 @@ func (l *lexicon) meaning(name string, define bool) (mask, error) {
 }
 
 func (l *lexicon) readWords(words string) error {
-	for _, name := range []string{"base", "url", "mail", "host", "path", "secretpath", "rotated", "peer"} {
+	for _, name := range []string{"base", "url", "mail", "host", "path", "secretpath", "rotated", "peer", "payee", "self"} {
 		if _, err := l.meaning(name, true); err != nil {
 			return err
 		}
@@ -188,6 +196,10 @@ func (l *lexicon) addWord(word string, m mask) {
 	parts := strings.Split(plainWords(strings.TrimPrefix(stem, "=")), "_")
 	if len(parts) == 1 {
 		parts[0] = strings.TrimSuffix(parts[0], "~")
+	}
+	if joined(parts[0]) && exact {
+		l.note(hashWord(parts[0]), m, wholeWord)
+		return
 	}
 	if joined(parts[0]) {
 		for _, p := range parts {

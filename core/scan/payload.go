@@ -39,6 +39,9 @@ func checkPayload(r *reading) {
 		if r.seen.any(r.scanner.words.named.rotated) {
 			r.rotatedIn(i)
 		}
+		if r.seen.any(r.scanner.words.named.reversed) {
+			r.reversedIn(i)
+		}
 	}
 }
 
@@ -330,7 +333,7 @@ func (r *reading) codesIn(text int, s string) {
 			continue
 		}
 		start, count := i, 0
-		decimal, pairs := make([]byte, 0, 32), make([]byte, 0, 32)
+		var decimal, pairs, bits []byte
 		end := i
 		for i < len(s) && len(decimal) < mostDecoded {
 			from := i
@@ -341,7 +344,11 @@ func (r *reading) codesIn(text int, s string) {
 			for i < len(s) && i-digits < 8 && hexByte(s[i]) {
 				i++
 			}
-			if i == digits || i-digits > 3 {
+			if i-digits == 8 && count > 0 == (len(bits) > 0) {
+				if v, ok := binary(s[digits:i]); ok {
+					bits = append(bits, v)
+				}
+			} else if i == digits || i-digits > 3 {
 				i = max(i, from+1)
 				break
 			}
@@ -359,8 +366,20 @@ func (r *reading) codesIn(text int, s string) {
 		if count >= leastCodes {
 			r.decoded(text, start, end, "decimal codes", string(decimal))
 			r.decoded(text, start, end, "hex codes", string(pairs))
+			r.decoded(text, start, end, "binary codes", string(bits))
 		}
 	}
+}
+
+// binary is the character of eight binary digits.
+func binary(digits string) (v byte, ok bool) {
+	for i := range len(digits) {
+		if digits[i] > '1' {
+			return 0, false
+		}
+		v = v<<1 | digits[i] - '0'
+	}
+	return v, true
 }
 
 func codeOf(digits string, base rune, wanted bool) byte {
@@ -418,6 +437,18 @@ func (r *reading) rotatedIn(text int) {
 	}
 	if start := wordStart(t.s, first); start < end {
 		r.decoded(text, start, end, "rot13", rot13(t.s[start:end]))
+	}
+}
+
+// reversedIn reads a text backwards when a word of it is a known one reversed.
+func (r *reading) reversedIn(text int) {
+	t := &r.texts[text]
+	for _, k := range r.tokens[t.words.start:t.words.end] {
+		if k.means.any(r.scanner.words.named.reversed) {
+			start, end := max(0, int(k.start)-mostEvidence), min(len(t.s), int(k.end)+mostEvidence)
+			r.decoded(text, start, end, "reversed", reverse(t.s[start:end]))
+			return
+		}
 	}
 }
 

@@ -4,18 +4,21 @@ import "math/bits"
 
 // vocabulary are the meanings that the program itself asks for.
 type vocabulary struct {
-	detects, example, rotated, peer, pure, convo, think mask
+	detects, example, rotated, reversed, machine, call, peer, pure, convo, think mask
 }
 
 func (l *lexicon) vocabulary() vocabulary {
 	return vocabulary{
-		detects: l.bitOf("detect"),
-		example: l.bitOf("example"),
-		rotated: l.bitOf("rotated"),
-		peer:    l.bitOf("peer"),
-		pure:    l.bitOf("pure"),
-		convo:   l.bitOf("convo"),
-		think:   l.bitOf("think"),
+		detects:  l.bitOf("detect"),
+		example:  l.bitOf("example"),
+		rotated:  l.bitOf("rotated"),
+		reversed: l.bitOf("reversed"),
+		machine:  l.bitOf("machine"),
+		call:     l.bitOf("call"),
+		peer:     l.bitOf("peer"),
+		pure:     l.bitOf("pure"),
+		convo:    l.bitOf("convo"),
+		think:    l.bitOf("think"),
 	}
 }
 
@@ -58,7 +61,7 @@ func (r *reading) rulesIn(id string, text int, tokens []token, means mask) {
 			r.candidates(id, text, tokens, means, l.byAnchor[64*w+bits.TrailingZeros64(word)])
 		}
 	}
-	r.candidates(id, text, tokens, means, l.byAnchor[mostMeanings-1])
+	r.candidates(id, text, tokens, means, l.byAnchor[mostMeanings])
 }
 
 func (r *reading) candidates(id string, text int, tokens []token, means mask, rules []int32) {
@@ -81,7 +84,7 @@ func (r *reading) phrase(u *rule, text int, tokens []token, m match) {
 	}
 	first := tokens[m.first]
 	for i := m.first - 1; i >= 0 && first.index-tokens[i].index <= 12; i-- {
-		if first.index-tokens[i].index <= before && tokens[i].means.any(u.unless) {
+		if first.index-tokens[i].index <= before && tokens[i].end <= first.start && tokens[i].means.any(u.unless) {
 			return
 		}
 		if tokens[i].means.any(v.detects) || tokens[i].means.any(v.example) {

@@ -81,7 +81,7 @@ func (l *lexicon) rarest(r rule) int {
 			return n
 		}
 	}
-	return mostMeanings - 1 // reserved: rules that any sentence may begin
+	return mostMeanings
 }
 
 // single is the only meaning in m, -1 when there are more.

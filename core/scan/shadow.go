@@ -173,6 +173,25 @@ func (z *tokenizer) peer(b []byte, i int) int {
 	return end
 }
 
+// self is where the name of the scanned tool that begins at i ends, 0 when it does
+// not stand there. A plain word counts behind a verb that calls it.
+func (z *tokenizer) self(b []byte, i int) int {
+	n := len(z.r.name)
+	if n < 3 || i+n > len(b) || i > 0 && b[i-1] != ' ' && b[i-1] != '`' && b[i-1] != '"' && b[i-1] != '\'' || i+n < len(b) && (isWord[b[i+n]] || b[i+n] == '_' || b[i+n] == '-') {
+		return 0
+	}
+	for k := range n {
+		if lower[z.r.name[k]] != b[i+k] {
+			return 0
+		}
+	}
+	if tokens := z.r.tokens; strings.IndexByte(z.r.name, '_') < 0 && !marked(b, i, i+n) &&
+		(len(tokens) == 0 || int(tokens[len(tokens)-1].end) < int(z.raw(i))-1 || !tokens[len(tokens)-1].means.any(z.lex.named.call)) {
+		return 0
+	}
+	return i + n
+}
+
 // camel reports whether the raw word has a capital inside.
 func (z *tokenizer) camel(i, end int) bool {
 	if z.r.offsets != nil {

@@ -28,6 +28,12 @@ func (r *reading) checkTags() {
 		if t.flags&(hasHash|hasColon) != 0 {
 			r.roleLines(i, t.s)
 		}
+		if t.flags&hasUpper != 0 && strings.Contains(t.s, "---") {
+			r.rules(i, t.s)
+		}
+		if t.flags&(hasQuote|hasColon) == hasQuote|hasColon {
+			r.roleObjects(i, t.s)
+		}
 	}
 }
 
@@ -61,7 +67,7 @@ func (r *reading) roleTags(text int, s string) {
 	for i := strings.IndexByte(s, '<'); i >= 0; {
 		limit := min(len(s), i+64)
 		if end := strings.IndexByte(s[i:limit], '>'); end > 1 {
-			inner := strings.Trim(s[i+1:i+end], "/| \t")
+			inner := strings.Trim(s[i+1:i+end], "</| \t")
 			special := s[i+1] == '|'
 			if special && said(inner) || role(inner) && r.tagSpeaks(s, i, i+end+1, inner) {
 				r.hit(r.position(text, i, i+end+1), text, i, i+end+1)
@@ -97,9 +103,14 @@ func sentenceStart(s string) bool { return s != "" && (s[0] >= 'A' && s[0] <= 'Z
 func (r *reading) roleBrackets(text int, s string) {
 	for i := strings.IndexByte(s, '['); i >= 0; {
 		limit := min(len(s), i+64)
-		if end := strings.IndexByte(s[i:limit], ']'); end > 1 {
+		end := strings.IndexByte(s[i:limit], ']')
+		if colon := strings.IndexByte(s[i:limit], ':'); end < 0 {
+			end = colon + 1 // what follows is too long to be looked at
+		}
+		if end > 1 {
 			inner := strings.Trim(s[i+1:i+end], "/[ \t")
-			if shouted(inner) && (role(inner) && !strings.HasPrefix(s[i+end:], "](") || hasOrder(inner)) || hasOrder(inner) {
+			name, _, _ := strings.Cut(inner, ":")
+			if strings.HasPrefix(s[i+end:], "]:") && role(inner) && !strings.EqualFold(inner, "user") || name != inner && role(name) && !strings.EqualFold(name, "user") || shouted(inner) && (role(inner) && !strings.HasPrefix(s[i+end:], "](") || hasOrder(inner)) || hasOrder(inner) {
 				r.hit(r.position(text, i, i+end+1), text, i, i+end+1)
 			}
 		}
@@ -133,7 +144,7 @@ func (r *reading) roleLines(text int, s string) {
 			continue
 		}
 		from := i
-		for from > 0 && i-from < 40 && (asciiLetter(s[from-1]) || s[from-1] == '_' || s[from-1] == ' ' && i-from < 24) {
+		for from > 0 && i-from < 40 && (wordByte(s[from-1]) || s[from-1] == ' ' && i-from < 24) {
 			from--
 		}
 		word := strings.TrimSpace(s[from:i])
@@ -151,8 +162,53 @@ func (r *reading) roleLines(text int, s string) {
 		case strings.EqualFold(word, "assistant") && human >= 0:
 			r.hit(r.position(text, human, i+1), text, human, i+1)
 			human = -1
-		case hasOrder(word):
+		case hasOrder(word) || strings.EqualFold(word, "tool result") || strings.EqualFold(word, "function result"):
 			r.hit(r.position(text, start, i+1), text, start, i+1)
+		}
+	}
+}
+
+// rules finds lines such as "--- SYSTEM UPDATE ---".
+func (r *reading) rules(text int, s string) {
+	for from := 0; ; {
+		k := strings.Index(s[from:], "---")
+		if k < 0 {
+			return
+		}
+		start := from + k
+		inner := start + 3
+		for inner < len(s) && (s[inner] == '-' || s[inner] == ' ') {
+			inner++
+		}
+		n := strings.Index(s[inner:min(len(s), inner+60)], "---")
+		if n < 0 {
+			from = inner
+			continue
+		}
+		if title := s[inner : inner+n]; shouted(title) && hasOrder(title) {
+			r.hit(r.position(text, start, inner+n+3), text, start, inner+n+3)
+		}
+		from = inner + n
+	}
+}
+
+// roleObjects finds messages in the form in which programs send them to a model.
+func (r *reading) roleObjects(text int, s string) {
+	for from := 0; ; {
+		k := strings.Index(s[from:], "role")
+		if k < 0 {
+			return
+		}
+		at := from + k
+		from = at + 4
+		rest := strings.TrimLeft(s[from:min(len(s), from+12)], `"' \`)
+		if !strings.HasPrefix(rest, ":") {
+			continue
+		}
+		who := strings.TrimLeft(rest[1:], `"' \`)
+		ahead := s[at:min(len(s), at+64)]
+		if (strings.HasPrefix(who, "sys") || strings.HasPrefix(who, "ass") || strings.HasPrefix(who, "dev")) && strings.Contains(ahead, "content") {
+			r.hit(Soft, text, at, at+len(ahead)) // tools for chats describe such messages
 		}
 	}
 }

@@ -73,12 +73,17 @@ func (z *tokenizer) run(b []byte, t *text) {
 	camel := t.flags&hasUpper != 0 && t.flags&hasHigh == 0 && strings.IndexByte(t.s, ' ') < 0
 	for i := 0; i < len(b); {
 		c := b[i]
-		if isWord[c] && (c != '\'' || i+1 < len(b) && i > 0 && isWord[b[i-1]] && isWord[b[i+1]]) {
+		if isWord[c] && c != '\'' {
 			if z.r.scanner.peers.any() && !t.named {
 				if end := z.peer(b, i); end > i {
 					i = end
 					continue
 				}
+			}
+			if end := z.self(b, i); end > i && !t.named && t.field != fieldName {
+				z.note("self", i, end)
+				i = end
+				continue
 			}
 			i = z.word(b, i, t, camel)
 			continue
@@ -114,6 +119,9 @@ func (z *tokenizer) sign(b []byte, i int, t *text) int {
 			z.endSentence(int(z.raw(i)))
 		}
 	case '/', '~', '$', '%', '\\':
+		if b[i] == '\\' && i+1 < len(b) && (b[i+1] == 'n' || b[i+1] == 'r' || b[i+1] == 't') {
+			return i + 2 // a newline that was escaped twice
+		}
 		if startsPath(b, i) {
 			return z.path(b, i)
 		}
@@ -158,11 +166,11 @@ func (z *tokenizer) word(b []byte, i int, t *text, camel bool) int {
 	for i < len(b) && isWord[b[i]] {
 		c := b[i]
 		if c == '\'' {
-			if i+1 < len(b) && isWord[b[i+1]] {
-				i++
-				continue
+			if i+1 == len(b) || !isWord[b[i+1]] || elided(b[start:i]) {
+				break
 			}
-			break
+			i++
+			continue
 		}
 		if camel && i > start && 'A' <= t.s[i] && t.s[i] <= 'Z' && !('A' <= t.s[i-1] && t.s[i-1] <= 'Z') {
 			break
@@ -175,12 +183,18 @@ func (z *tokenizer) word(b []byte, i int, t *text, camel bool) int {
 		}
 		i++
 	}
-	if next, ok := z.address(b, start, i); ok {
+	if next, ok := z.address(b, start, i, h); ok {
 		return next
 	}
 	z.count++
 	z.meaning(b, start, i, n, h, mixed)
 	return i
+}
+
+// elided reports whether an apostrophe behind w parts words, as in French and
+// Italian, rather than standing inside of one.
+func elided(w []byte) bool {
+	return len(w) <= 2 || len(w) <= 5 && w[len(w)-1] == 'l' && w[len(w)-2] == 'l'
 }
 
 // meaning looks a word up: whole, as the end of a phrase, by its beginning, with
@@ -189,14 +203,18 @@ func (z *tokenizer) meaning(b []byte, start, end, n int, h uint64, mixed bool) {
 	z.single(b, start, end, n)
 	if b[start] >= utf8.RuneSelf {
 		if c, _ := utf8.DecodeRune(b[start:end]); joins(c) {
+			if e := z.lex.find(h); e != nil && e.kind&wholeWord != 0 {
+				z.emit(e.means, z.raw(start), z.end(end))
+				return
+			}
 			z.inside(b, start, end)
 			return
 		}
 	}
 	hit := z.look(h, n, b[start], start, end)
-	if !hit && mixed {
-		if k, m, ok := foldWord(b[start:end]); ok {
-			hit = z.look(k, m, 0, start, end)
+	if mixed {
+		if k, m, ok := foldWord(b[start:end]); ok && z.look(k, m, 0, start, end) {
+			hit = true
 		}
 	}
 	if !hit && !z.lastHit && start > 0 && b[start-1] == '-' && z.lastEnd == start-1 {

@@ -26,9 +26,17 @@ type agentConn struct {
 func newAgentConn(in io.Reader, out io.Writer, limit int, bad func(error) error) *agentConn {
 	closer, _ := in.(io.Closer)
 	nothing, end := io.Pipe()
+	writes := wire.NewLineConn(nothing, out, end, limit, nil)
+	answered := func(err error) error {
+		// Who sent it waits for an answer, though nobody could read what was asked.
+		if answer := wire.AnswerTo(err); answer != nil {
+			_ = writes.Send(context.Background(), answer)
+		}
+		return bad(err)
+	}
 	return &agentConn{
-		reads:    wire.NewLineConn(in, io.Discard, closer, limit, bad),
-		writes:   wire.NewLineConn(nothing, out, end, limit, nil),
+		reads:    wire.NewLineConn(in, io.Discard, closer, limit, answered),
+		writes:   writes,
 		answered: make(chan struct{}, 1), waiting: map[string]bool{},
 	}
 }

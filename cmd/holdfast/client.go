@@ -91,7 +91,22 @@ func (c *client) send(ctx context.Context, method, path string, in any) (*http.R
 	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&f.Problem); err != nil || f.Detail == "" {
 		return nil, fail(exitFailed, fault.Internal, fmt.Sprintf("the daemon answered with HTTP status %d and no explanation", res.StatusCode), "")
 	}
+	f.Problem = inOwnWords(f.Problem)
 	return nil, f
+}
+
+// inOwnWords takes places in a request out of what the daemon says about one: who
+// typed a command did not write the request.
+func inOwnWords(p admin.Problem) admin.Problem {
+	if len(p.Errors) == 0 {
+		return p
+	}
+	first := p.Errors[0]
+	name := strings.TrimRight(strings.ReplaceAll(first.Location[strings.LastIndex(first.Location, ".")+1:], "_", " "), "[]0123456789")
+	p.Detail = "the daemon does not take this: " + strings.TrimPrefix(name+": ", ": ") + first.Message
+	p.Hint = "the command with --help says what it takes"
+	p.Errors = nil
+	return p
 }
 
 // broken says why there is no answer: no daemon, somebody else's, or a lost one.

@@ -79,7 +79,7 @@ func (a *app) report(err error) int {
 			RequestID string              `json:"request_id,omitempty"`
 			Errors    []admin.FieldFaults `json:"errors,omitempty"`
 		}{f.Code, f.Detail, f.Hint, f.RequestID, f.Errors}, "", "  ")
-		fmt.Fprintf(a.err, "%s\n", b)
+		fmt.Fprintf(a.err, "%s\n", plainJSON(string(b)))
 		return f.exit
 	}
 	fmt.Fprintf(a.err, "holdfast: %s\n", paragraph(f.Detail))

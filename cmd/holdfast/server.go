@@ -241,6 +241,9 @@ func (a *app) serverRemoveCommand() *cobra.Command {
 				return a.printJSON(map[string]string{"removed": s.Name})
 			}
 			a.printf("%s: removed. The audit keeps what happened.\n", s.Name)
+			if s.FromFile && s.Configured {
+				a.notef("%s the configuration file still names %s, and adds it again at the next start or change: take it out there too.\n", a.styleErr(yellow, "warning:"), s.Name)
+			}
 			return nil
 		},
 	}

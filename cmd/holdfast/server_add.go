@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 type addFlags struct {
@@ -50,6 +52,10 @@ started: --env TOKEN='${env:TOKEN}', '${file:PATH}' or '${keyring:NAME}'.`,
 				return a.printJSON(s)
 			}
 			a.printf("%s: added. %s\n", s.Name, visible(s.Summary))
+			if s.State.Phase == "backing_off" && s.State.Error != "" {
+				return fail(exitFailed, fault.Upstream, "the server "+s.Name+" is added, but does not start: "+s.State.Error,
+					"what it printed: "+a.command("server", "logs", s.Name)+"\nit is tried again by itself; to take it away: "+a.command("server", "remove", s.Name))
+			}
 			if s.Quarantined {
 				a.printf("It is quarantined. Look at what it offers, then release it:\n\n  %s\n  %s\n",
 					a.command("server", "show", s.Name), a.command("server", "release", s.Name))
@@ -83,6 +89,13 @@ func (f *addFlags) request(args []string, dash int) (admin.AddServer, error) {
 		return r, usage("`holdfast server add` needs the name of the server, and -- before its command",
 			"usage: holdfast server add NAME -- COMMAND ARGS...")
 	}
+	if !approval.ValidName(args[0]) {
+		hint := "a name has lower-case letters, digits and hyphens, at most 32"
+		if name := mappedName(args[0]); name != "" {
+			hint += "; take: " + name
+		}
+		return r, usage(fmt.Sprintf("%q can't be the name of a server", visible(cut(args[0], 80))), hint)
+	}
 	if f.quarantined && f.trusted {
 		return r, usage("a server can't be both --quarantined and --trusted", "give one of them, or neither")
 	}
@@ -112,6 +125,17 @@ func (f *addFlags) request(args []string, dash int) (admin.AddServer, error) {
 		r.Quarantined = &f.quarantined
 	}
 	return r, nil
+}
+
+// mappedName is the nearest name that a server can have; empty where there is none.
+func mappedName(s string) string {
+	name := strings.Trim(strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(s)), "-")
+	return strings.TrimRight(name[:min(len(name), 32)], "-")
 }
 
 // assignments reads NAME=VALUE; an error never repeats the value.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-mcp/holdfast/internal/admin"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 func (a *app) serverReleaseCommand() *cobra.Command {
@@ -32,10 +33,13 @@ the server lists in the meantime is not approved by it.`,
 			if err != nil {
 				return err
 			}
+			if !p.Quarantined {
+				return fail(exitFailed, fault.NotQuarantined, "the server "+p.Server+" is not quarantined", "see what waits of it with: "+a.command("tool", "list", "--server", p.Server, "--status", "review"))
+			}
 			if !a.json {
 				a.printPreview(p)
 			}
-			if !yes && p.Quarantined {
+			if !yes {
 				if err := a.confirmRelease(p, r); err != nil {
 					return err
 				}
@@ -89,7 +93,13 @@ func releaseRequest(p admin.ReleasePreview, accept []string) (admin.Release, err
 		for _, t := range p.Findings {
 			if t.Name == seen.Name {
 				seen.Kind = t.Kind
+				if full, ok := wholeDigest(seen.Digest, t.Digest); ok {
+					seen.Digest = full
+				}
 			}
+		}
+		if !isDigest(seen.Digest) {
+			return r, notADigest(seen.Digest, "holdfast server release "+p.Server)
 		}
 		r.Tools, r.AcceptFindings = append(r.Tools, seen), append(r.AcceptFindings, seen)
 	}
@@ -149,4 +159,10 @@ func firstLine(s string) string {
 	return line
 }
 
-func shortDigest(d string) string { return cut(strings.TrimPrefix(d, "sha256:"), 13) }
+// shortDigest is a digest for a column, in a form that --digest takes.
+func shortDigest(d string) string {
+	if len(d) > 19 {
+		return d[:19]
+	}
+	return d
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/wire"
@@ -35,6 +37,9 @@ in the meantime.`,
 }
 
 func (a *app) stdio(ctx context.Context, server string) error {
+	if server != "" && !approval.ValidName(server) {
+		return usage(fmt.Sprintf("--server %q can't be the name of a server", visible(cut(server, 80))), "see the servers with: holdfast server list")
+	}
 	dir, err := a.dataDirectory()
 	if err != nil {
 		return err

@@ -1,15 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/internal/admin"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 func (a *app) tokenCommand() *cobra.Command {
@@ -42,6 +49,9 @@ counts as destructive.`,
 			if err != nil {
 				return err
 			}
+			if err := a.checkToken(c.Context(), cl, &r); err != nil {
+				return err
+			}
 			var t admin.NewToken
 			if err := cl.do(c.Context(), http.MethodPost, "/api/v1/tokens", r, &t); err != nil {
 				return err
@@ -52,7 +62,7 @@ counts as destructive.`,
 			a.printf("%s\n", t.Secret)
 			a.notef("Token %s: %s on %s; expires %s. It is not shown again.\n", t.Token.Name, strings.Join(t.Token.Permissions, ", "),
 				strings.Join(t.Token.Servers, ", "), maybeClock(t.Token.Expires, "never"))
-			return nil
+			return a.noteCallable(c.Context(), cl, t.Token)
 		},
 	}
 	f := c.Flags()
@@ -61,6 +71,65 @@ counts as destructive.`,
 	f.StringSliceVar(&permissions, "permissions", []string{"read"}, "read, write, destructive")
 	f.StringVar(&expires, "expires", "", "after this time, as 12h or 30d (default never)")
 	return c
+}
+
+var tokenName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
+
+// checkToken refuses what would be a token for nothing, in the words of the command,
+// and reads SERVER/TOOL as server__tool.
+func (a *app) checkToken(ctx context.Context, cl *client, r *admin.CreateToken) error {
+	if !tokenName.MatchString(r.Name) {
+		return usage(fmt.Sprintf("%q can't be the name of a token", visible(cut(r.Name, 80))), "use letters, digits, dot, dash and underscore, at most 64, with a letter or digit first")
+	}
+	for _, p := range r.Permissions {
+		if p != "read" && p != "write" && p != "destructive" {
+			return usage(fmt.Sprintf("--permissions: there is no permission %q", visible(cut(p, 80))), "give read, write and destructive, as many as are wanted")
+		}
+	}
+	servers, err := all[admin.Server](ctx, cl, "/api/v1/servers", nil)
+	if err != nil {
+		return err
+	}
+	for _, s := range r.Servers {
+		if s != "*" && !slices.ContainsFunc(servers, func(have admin.Server) bool { return have.Name == s }) {
+			return fail(exitFailed, fault.NotFound, fmt.Sprintf("--servers: there is no server %q", visible(cut(s, 80))), "see the servers with: "+a.command("server", "list"))
+		}
+	}
+	for i, t := range r.Tools {
+		if server, tool, ok := strings.Cut(t, "/"); ok && approval.ValidName(server) {
+			r.Tools[i] = server + "__" + tool
+		}
+		if _, err := path.Match(r.Tools[i], ""); err != nil || t == "" {
+			return usage(fmt.Sprintf("--tools: %q is no pattern for tools", visible(cut(t, 80))), "give SERVER/TOOL, or a pattern such as memory__* or read_*")
+		}
+	}
+	return nil
+}
+
+// noteCallable says how many tools a token can call as things stand.
+func (a *app) noteCallable(ctx context.Context, cl *client, t admin.Token) error {
+	tools, err := all[admin.Tool](ctx, cl, "/api/v1/tools", url.Values{"status": {"ready"}, "kind": {"tool"}})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, tool := range tools {
+		named := slices.ContainsFunc(t.Tools, func(g string) bool {
+			own, _ := path.Match(g, tool.Name)
+			full, _ := path.Match(g, tool.Server+"__"+tool.Name)
+			return g == "*" || own || full
+		})
+		if named && slices.Contains(t.Permissions, tool.Class) && (slices.Contains(t.Servers, "*") || slices.Contains(t.Servers, tool.Server)) {
+			n++
+		}
+	}
+	if n > 0 {
+		a.notef("It can call %s now.\n", plural(n, "tool"))
+		return nil
+	}
+	a.notef("%s it can call no tool now: none that is ready is in its servers, tools and permissions. See the classes with: %s\n",
+		a.styleErr(yellow, "WARNING:"), a.command("tool", "list"))
+	return nil
 }
 
 // parseSpan reads a time span; days beside what time.ParseDuration knows.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,8 @@ func takesTool(c *cobra.Command, args []string) error {
 
 const toolKinds = "tool, prompt, template or instructions"
 
+var toolStatuses = []string{"pending", "approved", "changed", "ready", "waiting", "blocked", "absent", "review"}
+
 func (a *app) toolListCommand() *cobra.Command {
 	var server, status, query, kind string
 	c := &cobra.Command{
@@ -68,6 +71,14 @@ func (a *app) toolListCommand() *cobra.Command {
 		Example: `  holdfast tool list --status review      what waits for a person
   holdfast tool list --server memory --query graph`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			for _, f := range []struct {
+				flag, given string
+				words       []string
+			}{{"--status", status, toolStatuses}, {"--kind", kind, []string{"tool", "prompt", "template", "instructions"}}} {
+				if f.given != "" && !slices.Contains(f.words, f.given) {
+					return usage(fmt.Sprintf("%s %q is none of its values", f.flag, visible(cut(f.given, 80))), "give one of "+strings.Join(f.words, ", "))
+				}
+			}
 			cl, err := a.client()
 			if err != nil {
 				return err
@@ -150,14 +161,32 @@ func (a *app) toolShowCommand() *cobra.Command {
 				return a.printJSON(r)
 			}
 			a.printReview(r)
-			if r.Tool.InReview && r.CanApprove {
-				a.printf("\nTo approve exactly this:\n\n  %s\n", a.approveLine(r))
-			}
+			a.printNext(r)
 			return nil
 		},
 	}
 	c.Flags().StringVar(&kind, "kind", "tool", toolKinds)
 	return c
+}
+
+// printNext says what a person can do about a tool as it stands.
+func (a *app) printNext(r admin.Review) {
+	if r.Tool.Blocked {
+		a.printf("\nTo take the block away:\n\n  %s\n", a.decideLine("unblock", r))
+	}
+	if r.CanApprove && (r.Tool.Status != "approved" || r.Tool.Waiting) {
+		a.printf("\nTo approve exactly this:\n\n  %s\n", a.approveLine(r))
+	}
+	if r.CanDismiss && r.Tool.InReview {
+		a.printf("\nTo decline the update and go on as it was approved:\n\n  %s\n", a.decideLine("dismiss", r))
+	}
+	if !r.Tool.Blocked {
+		words := []string{"tool", "block", r.Tool.Server + "/" + r.Tool.Name}
+		if r.Tool.Kind != "tool" {
+			words = append(words, "--kind", r.Tool.Kind)
+		}
+		a.printf("\nTo set it aside, whatever it becomes:\n\n  %s\n", a.command(words...))
+	}
 }
 
 // approveLine is the command that approves what a review showed, and nothing else.

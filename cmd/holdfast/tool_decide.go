@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -57,8 +59,19 @@ func (a *app) decideCommand(x act) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if digest != "" {
-				reviews[0].Live.Digest = digest // the daemon refuses when it is not the live one
+			if err := a.decidable(x, reviews); err != nil {
+				return err
+			}
+			if x.verb == "approve" && digest == "" && approvedAlready(reviews) {
+				for _, r := range reviews {
+					a.notef("%s: already approved, as it is.\n", visible(r.Tool.Server+"/"+toolWord(r.Tool)))
+				}
+			} else if digest != "" {
+				full, ok := wholeDigest(digest, reviews[0].Live.Digest)
+				if !ok && !isDigest(digest) {
+					return notADigest(digest, a.command("tool", "show", reviews[0].Tool.Server+"/"+reviews[0].Tool.Name))
+				}
+				reviews[0].Live.Digest = full // the daemon refuses when it is not the live one
 			} else if err := a.seeAndConfirm(x, reviews, yes); err != nil {
 				return err
 			}
@@ -69,6 +82,50 @@ func (a *app) decideCommand(x act) *cobra.Command {
 	c.Flags().StringVar(&kind, "kind", "tool", toolKinds)
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "show, but do not ask (on a terminal)")
 	return c
+}
+
+// decidable refuses, before anything is shown or asked, what the daemon would.
+func (a *app) decidable(x act, reviews []admin.Review) error {
+	for _, r := range reviews {
+		name := r.Tool.Server + "/" + r.Tool.Name
+		if x.verb == "dismiss" && !r.CanDismiss {
+			return fail(exitFailed, fault.NothingWaits, "no update waits beside what is approved of "+visible(name)+", so there is nothing to dismiss",
+				"a tool that is held stays held until you approve it; to set it aside: "+a.command("tool", "block", name))
+		}
+		if x.verb == "approve" && r.Tool.Blocked {
+			a.notef("note: %s is blocked, and stays so when it is approved; to take the block away: %s\n", visible(name), a.command("tool", "unblock", name))
+		}
+	}
+	return nil
+}
+
+// approvedAlready reports whether a person approved all of it as it is now.
+func approvedAlready(reviews []admin.Review) bool {
+	for _, r := range reviews {
+		if g := r.Tool.ApprovedBy; r.Tool.Status != "approved" || r.Tool.Waiting || g == nil || (g.Reason != "user_approved" && g.Reason != "released") {
+			return false
+		}
+	}
+	return true
+}
+
+var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func isDigest(s string) bool { return digestForm.MatchString(s) }
+
+// wholeDigest takes the beginning of a digest, as tables show it, for the one it is
+// compared with: "sha256:" and 12 characters at least.
+func wholeDigest(given, have string) (string, bool) {
+	given = strings.ToLower(strings.TrimRight(strings.TrimSpace(given), "…"))
+	if len(given) >= len("sha256:")+12 && strings.HasPrefix(have, given) {
+		return have, true
+	}
+	return given, false
+}
+
+func notADigest(given, where string) error {
+	return usage(fmt.Sprintf("%q is not the digest of what stands there now", visible(cut(given, 80))),
+		"a digest is sha256: and 64 characters, of which 12 will do; it stands in: "+where)
 }
 
 // reviewAll looks at every tool; they must be of one server, for a decision is one
@@ -95,9 +152,14 @@ func reviewAll(ctx context.Context, cl *client, args []string, kind string) ([]a
 // seeAndConfirm shows what is decided and asks. Nothing is ever decided unseen:
 // without a terminal it fails and says the command that names the digest.
 func (a *app) seeAndConfirm(x act, reviews []admin.Review, yes bool) error {
+	var look, decide []string
+	for _, r := range reviews {
+		look = append(look, a.command("tool", "show", r.Tool.Server+"/"+r.Tool.Name))
+		decide = append(decide, a.decideLine(x.verb, r))
+	}
 	blind := usage(
 		fmt.Sprintf("there is no terminal to show %s on, so it needs the digest of what you saw", visible(reviews[0].Tool.Server+"/"+reviews[0].Tool.Name)),
-		a.decideLine(x.verb, reviews[0]))
+		"look first:\n  "+strings.Join(look, "\n  ")+"\nand "+x.verb+" what you saw:\n  "+strings.Join(decide, "\n  "))
 	t, leave, ok := a.terminal()
 	if !ok {
 		return blind
@@ -130,7 +192,7 @@ func (a *app) postDecision(ctx context.Context, cl *client, server string, x act
 	var done admin.Decided
 	if err := cl.do(ctx, http.MethodPost, serverPath(server)+"/tools/"+x.verb, body, &done); err != nil {
 		if f := failureOf(err); f.Code == string(fault.ReviewOutOfDate) && f.Hint == "" {
-			f.Hint = "look at it again with `holdfast tool show`"
+			f.Hint = "look at it again with: holdfast tool show"
 			return f
 		}
 		return err

@@ -205,3 +205,40 @@ func TestSocketKnowsItsPeer(t *testing.T) {
 		t.Error("who is let in: this user and root alone")
 	}
 }
+
+func TestPlainJSON(t *testing.T) {
+	given := "{\n \"a\": \"x\u0085\u202e\u200b\U000e0041é\\\\\"\n}"
+	got := plainJSON(given)
+	if want := `{` + "\n" + ` "a": "x\u0085\u202e\u200b\udb40\udc41é\\"` + "\n}"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var was, is map[string]string
+	if err := json.Unmarshal([]byte(given), &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(got), &is); err != nil || was["a"] != is["a"] {
+		t.Errorf("%v: another value: %q", err, is["a"])
+	}
+}
+
+func TestWholeDigest(t *testing.T) {
+	have := "sha256:" + strings.Repeat("7f", 32)
+	for given, want := range map[string]bool{
+		have: true, have[:19]: true, " " + have[:19] + "… ": true, strings.ToUpper(have[:30]): true,
+		have[:18]: false, "": false, "sha256:": false, have[7:]: false, "sha256:" + strings.Repeat("8f", 32): false,
+	} {
+		if full, ok := wholeDigest(given, have); ok != want || ok && full != have {
+			t.Errorf("%q: %q %v", given, full, ok)
+		}
+	}
+}
+
+func TestMappedName(t *testing.T) {
+	for given, want := range map[string]string{
+		"Bad_Name": "bad-name", "__": "", "a b/c": "a-b-c", strings.Repeat("x", 31) + "_y": strings.Repeat("x", 31), "Ä": "",
+	} {
+		if got := mappedName(given); got != want {
+			t.Errorf("%q: %q", given, got)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func Add(s State, r AddRequest) (Change, error) {
 	}
 	if isStored && (!s.Server.Proposal || r.Way == ByMCP) {
 		return Change{}, refuse(CodeServerExists, "there is a server "+quote(r.Name)+" already",
-			"Give the new one another name, or remove that one first with: holdfast server remove "+r.Name+".")
+			"Give the new one another name, or remove that one first with: holdfast server remove "+r.Name)
 	}
 	return admit(s, r), nil
 }
@@ -91,7 +91,7 @@ func (r AddRequest) check(s State) error {
 		who = record.Agent
 	case ByCLI, ByREST, ByImport:
 	default:
-		return refuse(CodeBadInput, "there is no way in called "+quote(string(r.Way)), "Add the server with: holdfast server add.")
+		return refuse(CodeBadInput, "there is no way in called "+quote(string(r.Way)), "Add the server with: holdfast server add")
 	}
 	if err := may(r.Actor, "add a server this way", who); err != nil {
 		return err

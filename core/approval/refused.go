@@ -67,7 +67,7 @@ func stored(s State, name string) error {
 	if s.Server.Version > 0 && s.Server.Name != "" {
 		return nil
 	}
-	return refuse(CodeNotFound, "there is no server "+quote(name), "See the servers with: holdfast server list.")
+	return refuse(CodeNotFound, "there is no server "+quote(name), "See the servers with: holdfast server list")
 }
 
 // expect refuses an act on a server that is not there, or not the one meant.
@@ -80,7 +80,7 @@ func expect(s State, incarnation string) error {
 	}
 	return refuse(CodeServerReplaced,
 		"server "+quote(s.Server.Name)+" was replaced, or what it runs was changed, after this was looked at",
-		"Look at it again with: holdfast server show "+s.Server.Name+".")
+		"Look at it again with: holdfast server show "+s.Server.Name)
 }
 
 func thing(k Kind) string {

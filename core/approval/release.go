@@ -116,7 +116,7 @@ func releasable(s State, r ReleaseRequest) error {
 			"Remove quarantined from that entry of the file, then release the server again.")
 	case !s.Server.Quarantined:
 		return refuse(CodeNotQuarantined, "server "+quote(name)+" is not quarantined",
-			"What waits of it can be approved with: holdfast tool list --status review.")
+			"What waits of it can be approved with: holdfast tool list --status review")
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func releasable(s State, r ReleaseRequest) error {
 func (p *Report) vouches(s State) error {
 	none := func(why string) error {
 		return refuse(CodeNoScanReport, "there is no scan report that server "+quote(s.Server.Name)+" could be released by: "+why,
-			"Have it scanned, or release it with: holdfast server release "+s.Server.Name+".")
+			"Have it scanned, or release it with: holdfast server release "+s.Server.Name)
 	}
 	if p == nil {
 		return none("it was not scanned")
@@ -157,7 +157,7 @@ func (p *Report) vouches(s State) error {
 	for _, t := range p.Tools {
 		if t.hard() {
 			return refuse(CodeHardFindings, "the scan has a hard finding in "+describe(s.Server.Name, t.Kind, t.Name),
-				"Look at it with: holdfast tool show; block the tool, or release the server without it.")
+				"Block the tool, or release the server without it, with: holdfast server release "+s.Server.Name)
 		}
 	}
 	return nil
@@ -192,7 +192,7 @@ func PreviewRelease(s State, report *Report) ReleasePreview {
 func release(s State, r ReleaseRequest, what string, detail map[string]string) (Change, error) {
 	preview := PreviewRelease(s, r.Report)
 	outdated := refuse(CodeReviewOutOfDate, "what a release of server "+quote(s.Server.Name)+" would approve is not what was looked at",
-		"Look at it again with: holdfast server release "+s.Server.Name+".")
+		"Look at it again with: holdfast server release "+s.Server.Name)
 	accepted, ok := match(preview.Findings, r.AcceptFindings)
 	if !ok {
 		return Change{}, outdated

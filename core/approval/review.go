@@ -64,7 +64,7 @@ func Dismiss(s State, r ReviewRequest) (Change, error) {
 		if !before.Waiting() {
 			return step{}, refuse(CodeNothingWaits,
 				"no update waits for "+describe(s.Server.Name, before.Key.Kind, before.Key.Name),
-				"See what waits with: holdfast tool list --status review.")
+				"See what waits with: holdfast tool list --status review")
 		}
 		after := before
 		after.Declined = before.Live.Digest()
@@ -92,7 +92,8 @@ func review(s State, r ReviewRequest, verb string, digests bool, decide func(*dr
 		if err != nil {
 			return Change{}, err
 		}
-		settled := st.reason != UserApproved && st.before.Blocked == st.after.Blocked && st.before.Declined == st.after.Declined
+		settled := st.reason == UserApproved && st.before.decided() && len(st.before.Accepted) == len(st.after.Accepted) ||
+			st.reason != UserApproved && st.before.Blocked == st.after.Blocked && st.before.Declined == st.after.Declined
 		if settled {
 			continue // it is so already
 		}
@@ -100,6 +101,13 @@ func review(s State, r ReviewRequest, verb string, digests bool, decide func(*dr
 		d.move(st)
 	}
 	return d.whole()
+}
+
+// decided reports whether a person approved exactly the live contract: then to do so
+// again moves nothing.
+func (r Record) decided() bool {
+	by := func(g Grant) bool { return g.Reason == UserApproved || g.Reason == Released }
+	return r.Status == Approved && r.Live.Equal(r.Approved) && r.Live.Equal(r.Anchor) && by(r.ApprovedBy) && by(r.AnchorBy)
 }
 
 // whole gives the Change of an act: all of it, or a refusal where the guard did not
@@ -117,7 +125,7 @@ func (d *draft) whole() (Change, error) {
 // nobody can have seen what it says.
 func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 	if len(tools) == 0 {
-		return nil, refuse(CodeBadInput, "no tool was named", "Name at least one; see them with: holdfast tool list --status review.")
+		return nil, refuse(CodeBadInput, "no tool was named", "Name at least one; see them with: holdfast tool list --status review")
 	}
 	found := make([]Record, 0, len(tools))
 	asked := make(map[named]bool, len(tools))
@@ -128,15 +136,15 @@ func (s State) find(tools []Seen, digests bool) ([]Record, error) {
 		i, known := of[key]
 		switch {
 		case !known:
-			return nil, refuse(CodeNotFound, "nothing is known of "+what, "See what there is with: holdfast tool list.")
+			return nil, refuse(CodeNotFound, "nothing is known of "+what, "See what there is with: holdfast tool list")
 		case asked[key]:
 			return nil, refuse(CodeBadInput, "the request names "+what+" twice", "Name it once.")
 		case digests && !seen.is(s.Records[i]):
 			return nil, refuse(CodeReviewOutOfDate, "the definition of "+what+" is not the one that was looked at",
-				"Look at it again with: holdfast tool list --status review.")
+				"Look at it again with: holdfast tool list --status review")
 		case digests && !s.Records[i].Live.Parsable():
 			return nil, refuse(CodeUnparsable, "nobody can decide on "+what+", because its definition can't be read: "+s.Records[i].Live.Problem(),
-				"It has to be corrected by the server; it can be blocked with: holdfast tool block.")
+				"The server has to correct it; until then it stays held, and it can be blocked.")
 		}
 		asked[key] = true
 		found = append(found, s.Records[i])

@@ -275,3 +275,16 @@ func TestReleaseAndHardFindings(t *testing.T) {
 	}
 	m.refused(CodeServerReplaced)(Release(m.s, func() ReleaseRequest { r := m.releaseRequest("b"); r.Incarnation = "x"; return r }()))
 }
+
+// TestApprovingAgainWritesNothing: what a person approved already stays as it was
+// decided; who approved it without a person is replaced by one who is.
+func TestApprovingAgainWritesNothing(t *testing.T) {
+	b := added(t, "manual", AskLess)
+	b.pass(benign("a")) // a baseline: nobody looked
+	if c := b.ok(Approve(b.s, b.review("a"))); c.Empty() {
+		t.Error("a person's first approval is not written")
+	}
+	if c := b.ok(Approve(b.s, b.review("a"))); !c.Empty() {
+		t.Errorf("the second is: %+v", c)
+	}
+}

@@ -204,7 +204,7 @@ func TestRefuse(t *testing.T) {
 		}
 	}
 	e.Own = "alias"
-	if r := refuse(e, []Reason{ToolBlocked}, ""); r.Remedy != "A person can unblock it with: holdfast tool unblock (its name is shown by: holdfast tool list --status review)." {
+	if r := refuse(e, []Reason{ToolBlocked}, ""); r.Remedy != "A person can unblock it with: holdfast tool list --status blocked" {
 		t.Error(r.Remedy)
 	}
 }

@@ -76,7 +76,7 @@ func (p phrase) reason(class Reason) (why, remedy string) {
 	switch class {
 	case PermissionMissing:
 		return "it is of class " + p.class + ", which this token is not permitted to call",
-			"A person can create a token with the permission " + p.class + ": holdfast token create."
+			"A person can create a token with the permission " + p.class + ": holdfast token create"
 	case IntentMismatch:
 		return "it is of class " + p.class + ", and the variant that was used is for milder tools",
 			"Call it with call_tool_" + p.class + "."
@@ -84,16 +84,16 @@ func (p phrase) reason(class Reason) (why, remedy string) {
 		return "its arguments do not fit the approved input schema", "Correct the arguments and call again."
 	case Unverified:
 		return "the server's tools could not be listed again, so nobody knows whether it is still what was approved",
-			"Try again when the server answers; a person can look at it with: holdfast server show " + p.server + "."
+			"Try again when the server answers; a person can look at it with: holdfast server show " + p.server
 	case TooLarge:
 		return "it is over a limit of size", "Ask for less in one call; a person can raise the limits in the configuration."
 	case AuditUnavailable:
 		return "the call could not be written down first, and what is not written down does not run",
-			"A person can find out why with: holdfast status."
+			"A person can find out why with: holdfast status"
 	case UpstreamFailed:
-		return "the server can't be reached", "A person can look at it with: holdfast server show " + p.server + "."
+		return "the server can't be reached", "A person can look at it with: holdfast server show " + p.server
 	default:
-		return "it was refused as " + string(class), "A person can find out why with: holdfast status."
+		return "it was refused as " + string(class), "A person can find out why with: holdfast status"
 	}
 }
 
@@ -102,35 +102,36 @@ func (p phrase) trust(class Reason) (why, remedy string) {
 	switch class {
 	case ServerNotConfigured:
 		return "the server is not configured any more",
-			"A person can name it in the configuration again, or remove it with: holdfast server remove " + p.server + "."
+			"A person can name it in the configuration again, or remove it with: holdfast server remove " + p.server
 	case ServerQuarantined:
 		return "the server is quarantined until a person releases it",
-			"A person can look at its tools and release it with: holdfast server release " + p.server + "."
+			"A person can look at its tools and release it with: holdfast server release " + p.server
 	case ServerDisabled:
-		return "the server is disabled", "A person can enable it with: holdfast server enable " + p.server + "."
+		return "the server is disabled", "A person can enable it with: holdfast server enable " + p.server
 	case ToolDeniedByConfig:
 		return "the configuration excludes it",
 			"A person can change enabled_tools or disabled_tools of the server in the configuration."
 	case ToolUnknown:
 		return "the server does not offer it now", "List the tools again."
 	case ToolBlocked:
-		return "a person blocked it", "A person can unblock it with: holdfast tool unblock" + p.orReview()
+		return "a person blocked it", "A person can unblock it with: " + p.command("unblock", "blocked")
 	case ToolChanged:
 		return "its definition is not the one that was approved, and the change is held for a person",
-			"A person can look at the change and approve it with: holdfast tool show" + p.orReview()
+			"A person can look at the change with: " + p.command("show", "review")
 	case ToolPending:
-		return "nobody approved it yet", "A person can look at it and approve it with: holdfast tool approve" + p.orReview()
+		return "nobody approved it yet", "A person can look at it and approve it with: " + p.command("approve", "review")
 	default:
 		return "", ""
 	}
 }
 
-// orReview ends a command with the names, or with the way to find them.
-func (p phrase) orReview() string {
+// command is what a person types about the tool, or where its name can't be typed,
+// what shows those of the status.
+func (p phrase) command(verb, status string) string {
 	if p.typed == "" {
-		return " (its name is shown by: holdfast tool list --status review)."
+		return "holdfast tool list --status " + status
 	}
-	return p.typed + "."
+	return "holdfast tool " + verb + p.typed
 }
 
 // invalidToken refuses the zero Caller.
@@ -138,7 +139,7 @@ func invalidToken() *Refusal {
 	return &Refusal{
 		Class: TokenInvalid, Reasons: []Reason{TokenInvalid},
 		Text:   "Refused: the token is unknown, expired or revoked.",
-		Remedy: "A person can create another one with: holdfast token create.",
+		Remedy: "A person can create another one with: holdfast token create",
 	}
 }
 
@@ -154,7 +155,7 @@ func unknown(name string) *Refusal {
 	return &Refusal{
 		Class: ToolUnknown, Reasons: []Reason{ToolUnknown},
 		Text:   "Refused: there is no " + strconv.Quote(strings.ToValidUTF8(name, "?")) + " here.",
-		Remedy: "List the tools again; a person can show them with: holdfast tool list.",
+		Remedy: "List the tools again; a person can show them with: holdfast tool list",
 	}
 }
 
@@ -172,6 +173,6 @@ func stale(g Granted) *Refusal {
 	return &Refusal{
 		Class: ToolChanged, Reasons: []Reason{ToolChanged}, Server: g.Server, Tool: g.Tool,
 		Text:   "Refused: nothing was sent, because the tool's definition changed while the call was on its way.",
-		Remedy: "List the tools and call again; if the change is held, a person can look at it with: holdfast tool list --status review.",
+		Remedy: "List the tools and call again; if the change is held, a person can look at it with: holdfast tool list --status review",
 	}
 }

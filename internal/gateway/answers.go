@@ -98,7 +98,8 @@ func (g *Gateway) ownRefusal(s *session, x wire.Exchange, server string, class d
 	return denied(sentences("Refused: "+why, remedy), d, false)
 }
 
-// sentences joins sentence parts with their full stops.
+// sentences joins sentence parts with their full stops. What ends in a command gets
+// none, so that nobody types it with one.
 func sentences(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -109,7 +110,7 @@ func sentences(parts ...string) string {
 			b.WriteByte(' ')
 		}
 		b.WriteString(p)
-		if last, _ := utf8.DecodeLastRuneInString(p); last != '.' {
+		if last, _ := utf8.DecodeLastRuneInString(p); last != '.' && !strings.Contains(p, ": holdfast ") {
 			b.WriteByte('.')
 		}
 	}

@@ -187,7 +187,7 @@ func (l heldList) text() string {
 		fmt.Fprintf(&b, "\n(%d more are not shown)", more)
 	}
 	if l.Total > 0 || len(l.Servers) > 0 {
-		b.WriteString("\nA person decides, with: holdfast review.")
+		b.WriteString("\nA person decides, with: holdfast tool list --status review")
 	}
 	return b.String()
 }

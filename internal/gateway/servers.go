@@ -61,7 +61,7 @@ func (g *Gateway) upstreamServers(ctx context.Context, s *session, x wire.Exchan
 // deeds are what agents ask for most of what is not for them, and the command that
 // a person would type.
 var deeds = map[string]string{
-	"approve": "review", "unblock": "tool unblock", "block": "tool block", "dismiss": "review",
+	"approve": "tool list --status review", "unblock": "tool unblock", "block": "tool block", "dismiss": "tool list --status review",
 	"release": "server release", "unquarantine": "server release", "security_approve": "server release",
 	"enable": "server enable", "remove": "server remove", "delete": "server remove", "restart": "server restart",
 	"update": "server", "edit": "server", "patch": "server",
@@ -82,7 +82,7 @@ func (g *Gateway) notForAgents(s *session, x wire.Exchange, operation, server st
 	}
 	return g.ownRefusal(s, x, server, dispatch.Reason(approval.CodeNotForAgents),
 		"the operation "+operation+" is not for agents; nothing was changed",
-		"A person can do it with: holdfast "+command+".")
+		"A person can do it with: holdfast "+command)
 }
 
 // mayKnow reports whether a server is stored and stands in the agent's scope.
@@ -195,7 +195,7 @@ func (g *Gateway) propose(ctx context.Context, s *session, x wire.Exchange, name
 	}
 	if !scopeHas(s.agent.now(), name) {
 		return g.ownRefusal(s, x, "", dispatch.PermissionMissing, "this token may not propose a server of that name, which is outside its scope",
-			"A person can add the server with: holdfast server add.")
+			"A person can add the server with: holdfast server add")
 	}
 	incarnation := rand.Text()
 	g.proposing.Lock() // one at a time, so that the count below is right
@@ -249,7 +249,7 @@ func (s *session) actor() record.Actor {
 
 func (g *Gateway) mayNotWrite(s *session, x wire.Exchange) []byte {
 	return g.ownRefusal(s, x, "", dispatch.PermissionMissing, "this token is not permitted to "+contract.Write.String()+", which this operation needs",
-		"A person can create a token with the permission write: holdfast token create.")
+		"A person can create a token with the permission write: holdfast token create")
 }
 
 // actRefused renders why an act was not done.
@@ -257,7 +257,7 @@ func (g *Gateway) actRefused(s *session, x wire.Exchange, name string, err error
 	kind, what, hint := fault.KindOf(err), bounded(err.Error(), maxReason), bounded(fault.HintOf(err), maxReason)
 	if kind == fault.Internal || kind == fault.Storage || kind == fault.Corrupt {
 		g.o.Log.Error("an agent's act failed", "server", bounded(name, maxKept), "err", bounded(err.Error(), maxReason))
-		what, hint = "Holdfast could not store it, and nothing was changed", "A person can find out why with: holdfast doctor."
+		what, hint = "Holdfast could not store it, and nothing was changed", "A person can find out why with: holdfast doctor"
 	}
 	return g.ownRefusal(s, x, name, dispatch.Reason(kind), what, hint)
 }

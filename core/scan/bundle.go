@@ -12,6 +12,10 @@ import (
 	"strings"
 )
 
+// engine is raised when a check changes what it finds, so that stored verdicts of
+// the older one do not stand.
+const engine = "1"
+
 // Limits of a bundle file.
 const (
 	MaxBundleBytes = 4 << 20
@@ -26,8 +30,9 @@ type Bundle struct {
 	rules   []signature
 }
 
-// Version names the signatures: what the file says, and a digest of the file, so
-// that no other content passes for the same. It is empty without a bundle.
+// Version names what a verdict stands on: what the file says, and a digest of the
+// file and of the words and phrases of this program, so that nothing else passes for
+// the same and a newer program looks again. It is empty without a bundle.
 func (b *Bundle) Version() string {
 	if b == nil {
 		return ""
@@ -106,7 +111,7 @@ func ParseBundle(raw []byte) (*Bundle, error) {
 	case len(f.Rules) > mostRules:
 		return nil, fmt.Errorf("the bundle has %d rules, and %d is the limit", len(f.Rules), mostRules)
 	}
-	sum := sha256.Sum256(raw)
+	sum := sha256.Sum256([]byte(engine + string(raw) + lexiconText + phrasesText))
 	b := &Bundle{version: f.Version + "+" + hex.EncodeToString(sum[:4])}
 	var problems []error
 	seen := map[string]bool{}

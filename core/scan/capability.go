@@ -75,14 +75,9 @@ func (r *reading) sink(name string, schema contract.Value, tier int, pure bool) 
 	if !wide && (tier == 1 && (!pure || said != "") || tier == 2 && said != "" && !pure) {
 		return false
 	}
-	for i := range r.texts {
-		t := &r.texts[i]
-		if t.named && t.s == name {
-			r.hit(Soft, i, 0, len(name))
-			return true
-		}
-	}
-	return false
+	i := slices.IndexFunc(r.texts, func(t text) bool { return t.named && t.s == name })
+	r.hit(Soft, i, 0, len(name))
+	return true
 }
 
 // asksForAll reports whether the description of a parameter asks for the

@@ -132,7 +132,7 @@ func (r *reading) comment(text int, s string, start, inner int, closing string) 
 		end = stop + len(closing)
 	}
 	r.spend(end - start)
-	if said(s[inner:stop]) {
+	if said(s[inner:stop]) && strings.ContainsAny(strings.TrimSpace(s[inner:stop]), " \n") {
 		r.hit(r.position(text, start, end), text, start, end)
 	}
 	return end
@@ -317,7 +317,7 @@ func (r *reading) between(text int, s, open, closing string, code bool) {
 			return
 		}
 		end := start + len(open) + n + len(closing)
-		if inner := s[start+len(open) : end-len(closing)]; said(inner) && strings.IndexByte(inner, ' ') >= 0 && (start == 0 || !wordByte(s[start-1])) && (!code || r.speaks(text, start, end)) {
+		if inner := s[start+len(open) : end-len(closing)]; said(inner) && strings.IndexByte(strings.TrimSpace(inner), ' ') >= 0 && (start == 0 || !wordByte(s[start-1])) && (!code || r.speaks(text, start, end)) {
 			r.hit(r.position(text, start, end), text, start, end)
 		}
 		from = end

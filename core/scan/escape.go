@@ -76,7 +76,7 @@ func (r *reading) writtenEscapesIn(text int, s string) {
 				for end < len(s) && end < i+24 && s[end] < utf8.RuneSelf && !asciiLetter(s[end]) {
 					end++
 				}
-				r.hit(r.position(text, i, end), text, i, end)
+				r.hit(Soft, text, i, end)
 				break
 			}
 		}

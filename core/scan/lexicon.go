@@ -65,9 +65,6 @@ func hashByte(h uint64, c byte) uint64 { return (h ^ uint64(c)) * hashPrime }
 func hashNext(h, word uint64) uint64 { return (h*31 ^ word) * hashPrime }
 
 func (l *lexicon) find(h uint64) *entry {
-	if h == 0 {
-		h = 1
-	}
 	for i := mix(h) & uint64(len(l.table)-1); ; i = (i + 1) & uint64(len(l.table)-1) {
 		e := &l.table[i]
 		if e.hash == h {
@@ -83,9 +80,6 @@ func mix(h uint64) uint64 { return h ^ h>>29 }
 
 // note adds meanings to a hash.
 func (l *lexicon) note(h uint64, m mask, kind entryKind) {
-	if h == 0 {
-		h = 1
-	}
 	if 2*(l.size+1) > len(l.table) {
 		old := l.table
 		l.table = make([]entry, max(1024, 4*len(old)))
@@ -155,15 +149,14 @@ func (l *lexicon) meaning(name string, define bool) (mask, error) {
 }
 
 func (l *lexicon) readWords(words string) error {
-	for _, name := range []string{"base", "url", "mail", "host", "path", "secretpath", "rotated", "peer", "payee", "self"} {
-		if _, err := l.meaning(name, true); err != nil {
-			return err
-		}
+	for i, name := range []string{"base", "url", "mail", "host", "path", "secretpath", "rotated", "peer", "payee", "self"} {
+		l.meanings[name] = i
 	}
 	for _, w := range rotatedWords {
 		l.note(hashWord(rot13(w)), l.bitOf("rotated"), wholeWord)
 	}
 	var current mask
+	var foreign bool // words that English does not inflect
 	for number, line := range strings.Split(words, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		for _, word := range strings.Fields(line) {
@@ -173,31 +166,31 @@ func (l *lexicon) readWords(words string) error {
 				if err != nil {
 					return fmt.Errorf("line %d: %w", number+1, err)
 				}
-				current = m
+				current, foreign = m, name[0] == 'x'
 				continue
 			}
 			if current.none() {
 				return fmt.Errorf("line %d: %q stands before the first meaning", number+1, word)
 			}
-			l.addWord(word, current)
+			l.addWord(word, current, foreign)
 		}
 	}
 	return nil
 }
 
 // addWord adds one entry of the file in all its forms.
-func (l *lexicon) addWord(word string, m mask) {
+func (l *lexicon) addWord(word string, m mask, foreign bool) {
 	kind := wholeWord
 	stem, isPrefix := strings.CutSuffix(word, "*")
 	if isPrefix {
 		kind = wordPrefix
 	}
-	exact := strings.HasPrefix(stem, "=")
+	exact := foreign || strings.HasPrefix(stem, "=")
 	parts := strings.Split(plainWords(strings.TrimPrefix(stem, "=")), "_")
 	if len(parts) == 1 {
 		parts[0] = strings.TrimSuffix(parts[0], "~")
 	}
-	if joined(parts[0]) && exact {
+	if joined(parts[0]) && strings.HasPrefix(stem, "=") {
 		l.note(hashWord(parts[0]), m, wholeWord)
 		return
 	}

@@ -155,8 +155,6 @@ func appendLetter(b []byte, c rune) []byte {
 			return append(b, sign...)
 		}
 		return utf8.AppendRune(b, unicode.ToLower(c))
-	case unicode.IsDigit(c):
-		return append(b, ' ')
 	}
 	return append(b, ' ')
 }

@@ -377,7 +377,7 @@ func binary(digits string) (v byte, ok bool) {
 		if digits[i] > '1' {
 			return 0, false
 		}
-		v = v<<1 | digits[i] - '0'
+		v = v<<1 | (digits[i] - '0')
 	}
 	return v, true
 }

@@ -4,13 +4,14 @@ import "math/bits"
 
 // vocabulary are the meanings that the program itself asks for.
 type vocabulary struct {
-	detects, example, rotated, reversed, machine, call, peer, pure, convo, think mask
+	detects, example, insists, rotated, reversed, machine, call, peer, pure, convo, think mask
 }
 
 func (l *lexicon) vocabulary() vocabulary {
 	return vocabulary{
 		detects:  l.bitOf("detect"),
 		example:  l.bitOf("example"),
+		insists:  l.bitOf("insist"),
 		rotated:  l.bitOf("rotated"),
 		reversed: l.bitOf("reversed"),
 		machine:  l.bitOf("machine"),
@@ -83,9 +84,14 @@ func (r *reading) phrase(u *rule, text int, tokens []token, m match) {
 		tier = Soft
 	}
 	first := tokens[m.first]
+	insists := false
 	for i := m.first - 1; i >= 0 && first.index-tokens[i].index <= 12; i-- {
-		if first.index-tokens[i].index <= before && tokens[i].end <= first.start && tokens[i].means.any(u.unless) {
-			return
+		if first.index-tokens[i].index <= before && tokens[i].end <= first.start {
+			if tokens[i].means.any(v.insists) {
+				insists = true // "do not forget to" negates nothing
+			} else if tokens[i].means.any(u.unless) && !insists {
+				return
+			}
 		}
 		if tokens[i].means.any(v.detects) || tokens[i].means.any(v.example) {
 			tier = Soft

@@ -132,6 +132,9 @@ func (l *lexicon) readRule(head, body []string) (rule, error) {
 		s.gap, gap = gap, 5
 		r.steps = append(r.steps, s)
 	}
+	if len(r.steps) > maxSteps {
+		return r, fmt.Errorf("it has more than %d steps", maxSteps)
+	}
 	return r, nil
 }
 

@@ -74,7 +74,7 @@ func look(name string) string {
 		switch {
 		case ignorable(c):
 			continue
-		case c == 'I' || c == 'l' || c == '1' || c == '|':
+		case c == 'I' || c == 'i' || c == 'l' || c == '1' || c == '|':
 			c = 'l'
 		case c == '0' || c == 'O':
 			c = 'o'
@@ -186,7 +186,7 @@ func (z *tokenizer) self(b []byte, i int) int {
 		}
 	}
 	if tokens := z.r.tokens; strings.IndexByte(z.r.name, '_') < 0 && !marked(b, i, i+n) &&
-		(len(tokens) == 0 || int(tokens[len(tokens)-1].end) < int(z.raw(i))-1 || !tokens[len(tokens)-1].means.any(z.lex.named.call)) {
+		(len(tokens) <= int(z.first) || int(tokens[len(tokens)-1].end) < int(z.raw(i))-1 || !tokens[len(tokens)-1].means.any(z.lex.named.call)) {
 		return 0
 	}
 	return i + n

@@ -111,7 +111,11 @@ func (r *reading) roleBrackets(text int, s string) {
 			inner := strings.Trim(s[i+1:i+end], "/[ \t")
 			name, _, _ := strings.Cut(inner, ":")
 			if strings.HasPrefix(s[i+end:], "]:") && role(inner) && !strings.EqualFold(inner, "user") || name != inner && role(name) && !strings.EqualFold(name, "user") || shouted(inner) && (role(inner) && !strings.HasPrefix(s[i+end:], "](") || hasOrder(inner)) || hasOrder(inner) {
-				r.hit(r.position(text, i, i+end+1), text, i, i+end+1)
+				tier := r.position(text, i, i+end+1)
+				if name == "INST" && !strings.Contains(s[i+end:min(len(s), i+2000)], "[/INST") && s[i+1] != '/' {
+					tier = Soft // the name of a format
+				}
+				r.hit(tier, text, i, i+end+1)
 			}
 		}
 		next := strings.IndexByte(s[i+1:], '[')

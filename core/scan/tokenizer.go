@@ -114,6 +114,10 @@ func (z *tokenizer) sign(b []byte, i int, t *text) int {
 				z.endSentence(int(z.raw(min(i+1, len(b)-1))))
 			}
 		}
+	case '<':
+		if end := placeholderEnd(b, i); end > 0 {
+			return end
+		}
 	case '\n':
 		if paragraph(b, i+1) {
 			z.endSentence(int(z.raw(i)))
@@ -131,6 +135,28 @@ func (z *tokenizer) sign(b []byte, i int, t *text) int {
 		}
 	}
 	return i + 1
+}
+
+// placeholderEnd is where a value in angle brackets, of one or two words, ends; 0
+// when there is none at i. Its words are names and say nothing.
+func placeholderEnd(b []byte, i int) int {
+	if i > 0 && b[i-1] > ' ' && b[i-1] != '(' {
+		return 0
+	}
+	parts := 0
+	for k := i + 1; k < len(b) && k < i+28; k++ {
+		switch {
+		case b[k] == '>' && k > i+1 && (k+1 == len(b) || b[k+1] != '.'):
+			return k + 1
+		case b[k] == '_' || b[k] == '-':
+			if parts++; parts > 1 {
+				return 0
+			}
+		case !isWord[b[k]]:
+			return 0
+		}
+	}
+	return 0
 }
 
 // paragraph reports whether an empty line or an item of a list begins at i.

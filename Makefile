@@ -27,7 +27,8 @@ help: ## list the targets
 .PHONY: run
 run: ## start Holdfast and play the demonstration: a tool changes and is held
 	@tools/prepare node || echo "run: going on without a published server"
-	$(GO) run -ldflags '$(LDFLAGS)' ./cmd/holdfast demo
+	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/holdfast ./cmd/holdfast
+	@bin/holdfast demo
 
 .PHONY: build
 build: ## build bin/holdfast

@@ -11,7 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/admin"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
@@ -64,22 +69,22 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 }
 
 func (c *client) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
-	var body io.Reader
+	var body []byte
 	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
 			return nil, err
 		}
-		body = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://holdfast"+path, body)
-	if err != nil {
-		return nil, err
+	res, err := c.attempt(ctx, method, path, body)
+	for began := time.Now(); notThere(err) && c.starting(began); {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+		res, err = c.attempt(ctx, method, path, body)
 	}
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.broken(ctx, err)
 	}
@@ -93,6 +98,55 @@ func (c *client) send(ctx context.Context, method, path string, in any) (*http.R
 	}
 	f.Problem = inOwnWords(f.Problem)
 	return nil, f
+}
+
+func (c *client) attempt(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://holdfast"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return c.http.Do(req)
+}
+
+// notThere reports whether nobody listened, so that nothing was asked yet.
+func notThere(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && !errors.Is(err, os.ErrPermission)
+}
+
+// How long a daemon that does not listen is waited for.
+const (
+	startGrace = 500 * time.Millisecond // one that may have been started just now
+	startWait  = 5 * time.Second        // one that runs, and opens its store
+)
+
+// starting reports whether it is worth to go on waiting: a command after
+// "holdfast serve &" is to find the daemon.
+func (c *client) starting(began time.Time) bool {
+	waited := time.Since(began)
+	if waited < startGrace {
+		return true
+	}
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(c.socket), lockName))
+	if err != nil || waited > startWait {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	return err == nil && alive(pid)
+}
+
+// alive reports whether a process has the id; it may be another one by now.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" && !errors.Is(err, os.ErrProcessDone)
 }
 
 // inOwnWords takes places in a request out of what the daemon says about one: who

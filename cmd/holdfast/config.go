@@ -34,7 +34,11 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.printJSON(viewConfig(c))
+				v := viewConfig(c)
+				if dir, err := a.dataDirectory(); err == nil && len(args) == 0 {
+					v.DataDir = dir // --data-dir and HOLDFAST_DATA_DIR go before the file
+				}
+				return a.printJSON(v)
 			}
 			if _, err := os.Stat(c.Path); err != nil {
 				a.printf("There is no configuration file (%s): the defaults hold.\n", visible(c.Path))

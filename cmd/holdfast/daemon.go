@@ -90,7 +90,13 @@ func startDaemon(ctx context.Context, s setup) (_ *daemon, err error) {
 	if d.lock, err = lockDirectory(d.dir); err != nil {
 		return nil, err
 	}
+	if err := checkDatabase(d.dir, wasUsed(d.dir)); err != nil {
+		return nil, err
+	}
 	if d.store, err = store.Open(ctx, filepath.Join(d.dir, databaseName)); err != nil {
+		return nil, err
+	}
+	if err := markUsed(d.dir); err != nil {
 		return nil, err
 	}
 	d.inForce.Store(d.config)

@@ -17,6 +17,7 @@ const (
 	databaseName = "holdfast.db"
 	lockName     = "lock"
 	logsName     = "logs"
+	usedName     = "used"
 	demoName     = "demo"
 )
 
@@ -94,6 +95,39 @@ func prepareDataDirectory(dir string) error {
 		return fault.Wrap(err, fault.Storage, "the directory for logs can't be made: "+plain(err), "is the disk full?")
 	}
 	return nil
+}
+
+// checkDatabase refuses to begin anew in a directory that was used before: with the
+// database every approval would be gone, and every block, and nobody would be told.
+func checkDatabase(dir string, used bool) error {
+	path := filepath.Join(dir, databaseName)
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.Size() > 0, !used:
+		return nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return fault.Wrap(err, fault.Storage, "the database can't be looked at: "+plain(err), "")
+	}
+	what := "is gone"
+	if err == nil {
+		what = "is empty"
+	}
+	return fault.New(fault.Corrupt, "this data directory was used before, but its database "+what+": "+path+"; every approval, block, token and the audit stood in it",
+		"put a copy of it back; or, to begin anew and give all of that up, remove the file "+filepath.Join(dir, usedName))
+}
+
+// markUsed notes that the directory has a database from now on.
+func markUsed(dir string) error {
+	text := "Holdfast keeps its approvals in " + databaseName + " beside this file. While this file is here, it does not begin without them.\n"
+	if err := os.WriteFile(filepath.Join(dir, usedName), []byte(text), 0o600); err != nil {
+		return fault.Wrap(err, fault.Storage, "the data directory can't be written: "+plain(err), "is the disk full?")
+	}
+	return nil
+}
+
+func wasUsed(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, usedName))
+	return err == nil
 }
 
 // isDataDirectory reports whether Holdfast was here: the lock is the first file

@@ -121,6 +121,7 @@ func demoSetup(dir string) (setup, func(), error) {
 		}
 	}
 	var err error
+	s.found = look(s.configPath)
 	if s.config, err = config.Load(s.configPath, false); err != nil {
 		return s, nil, err
 	}

@@ -35,7 +35,7 @@ person, and every call goes through one gate.
 
 ` + exitHelp,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: known, RunE: showHelp,
+		Version: version, Args: known, RunE: showHelp,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	f := c.PersistentFlags()
@@ -43,6 +43,8 @@ person, and every call goes through one gate.
 	f.StringVar(&a.dataDir, "data-dir", "", "data directory (HOLDFAST_DATA_DIR)")
 	f.StringVar(&a.configPath, "config", "", "configuration file (HOLDFAST_CONFIG)")
 	c.SetFlagErrorFunc(flagFailure)
+	c.SetVersionTemplate("holdfast {{.Version}}\n")
+	c.SetHelpCommand(helpCommand(c))
 	c.AddCommand(
 		a.serveCommand(), a.stdioCommand(), a.statusCommand(), a.doctorCommand(), a.serverCommand(), a.toolCommand(),
 		a.tokenCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(), a.demoCommand(), a.demoServerCommand(),
@@ -59,6 +61,26 @@ func group(use, short string, children ...*cobra.Command) *cobra.Command {
 }
 
 func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
+
+// helpCommand is what "help" says; a word that is no command is refused like one.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Say what a command does",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				if c == nil {
+					c, rest = root, args
+				}
+				if len(rest) > 0 {
+					return known(c, rest)
+				}
+				return known(root, args)
+			}
+			return c.Help()
+		},
+	}
+}
 
 // known refuses a word that is no command of a group, and names the nearest one.
 func known(c *cobra.Command, args []string) error {

@@ -31,7 +31,11 @@ get ten seconds, then every server is stopped. A second Ctrl-C ends it at once.`
 				return err
 			}
 			defer d.stop()
-			a.fields("holdfast", version, "data", d.dir, "config", d.config.Path, "agents", d.mcp)
+			banner := a.out
+			if !isTerminal(a.out) {
+				banner = a.err // where its log goes
+			}
+			writeFields(banner, "holdfast", version, "data", d.dir, "config", d.config.Path, "agents", d.mcp)
 			if d.config.Listen.AuthOff {
 				a.notef("\n%s\n\n", a.styleErr(red, "WARNING: "+authOffWarning))
 				d.log.Warn(authOffWarning)

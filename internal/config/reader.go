@@ -54,6 +54,10 @@ func (r *reader) read(c *Config) {
 		r.problemAt(invalidUTF8(r.data), "", "the file is not valid UTF-8")
 		return
 	}
+	if len(bytes.TrimSpace(r.data)) == 0 {
+		r.problems = append(r.problems, r.file+": the file is empty; {} is the smallest that there is, and means the defaults")
+		return
+	}
 	v, err := hujson.Parse(r.data)
 	if err != nil {
 		r.syntax(err)
@@ -75,6 +79,9 @@ func (r *reader) syntax(err error) {
 	what := m[3]
 	if strings.Contains(what, "literal") || len(what) > 100 {
 		what = "invalid value"
+	}
+	if strings.Contains(what, "after top-level value") {
+		what = "something follows after the closing bracket; a file is one object"
 	}
 	if strings.Contains(what, "unexpected EOF") {
 		what = "the file ends too early; a bracket or quote is not closed"

@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // fenced finds the fenced blocks of a Markdown text.
@@ -29,7 +28,8 @@ func session(readme string) (lines, promised []string, err error) {
 	return strings.Split(strings.TrimSpace(blocks[0][2]), "\n"), strings.Split(strings.TrimSpace(blocks[1][2]), "\n"), nil
 }
 
-// TestReadmeSession types the README's session into a shell, line by line.
+// TestReadmeSession types the README's session into a shell as who pastes it does:
+// nothing is waited for between the lines.
 func TestReadmeSession(t *testing.T) {
 	if os.Getenv("HOLDFAST_REQUIRE_NPM") == "" {
 		t.Skip("SKIPPED: the README's session installs published servers; make test runs it")
@@ -49,13 +49,6 @@ func TestReadmeSession(t *testing.T) {
 	var said string
 	for _, line := range lines {
 		said = sh.typed(line)
-		switch {
-		case strings.HasSuffix(line, "&"):
-			sh.until("holdfast status")
-		case strings.HasPrefix(line, "holdfast server"):
-			// A person takes a moment to read; a test asks until it was listed.
-			sh.until("holdfast server discover everything")
-		}
 	}
 	for _, want := range promised {
 		if !strings.Contains(squeeze(said), squeeze(want)) {
@@ -172,19 +165,4 @@ func (s *shell) typed(line string) string {
 		s.t.Fatalf("%q failed:\n%s", line, said)
 	}
 	return said
-}
-
-// until repeats a line until it succeeds, for a minute.
-func (s *shell) until(line string) {
-	s.t.Helper()
-	for end := time.Now().Add(time.Minute); ; {
-		said, ok := s.run(line)
-		if ok {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("%q does not succeed: %s", line, said)
-		}
-		time.Sleep(200 * time.Millisecond) // another process is waited for
-	}
 }

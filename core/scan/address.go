@@ -142,7 +142,7 @@ var secretPlaces = []string{
 	".aws", ".azure", ".gcloud", "/gcloud", ".kube", "kubeconfig", ".docker/config", ".npmrc", ".pypirc", ".netrc", "_netrc", ".pgpass", ".my.cnf",
 	".git-credentials", ".gitconfig", ".gnupg", ".password-store", "keychain", "login data", "cookies", "logins.json", "key4.db", "wallet", ".electrum",
 	".bitcoin", ".ethereum", ".bash_history", ".zsh_history", ".history", ".viminfo", "mcp.json", "claude_desktop_config", ".claude", ".cursor", ".codex",
-	"credentials", "secrets", "/proc/self/environ", "/environ", ".vault-token", ".terraformrc", "serviceaccount", "htpasswd", "/sam", "ntds.dit",
+	"credentials", "secrets", "/proc/self/environ", "/environ", ".vault-token", ".terraformrc", "serviceaccount", "htpasswd", ".bashrc", ".zshrc", ".bash_profile", "/sam", "ntds.dit",
 	".config/gh", ".config/hub", "hosts.yml", ".mozilla", "google-chrome", "user data", ".pem", ".p12", ".pfx", ".keystore", ".jks", ".kdbx", ".ovpn",
 }
 

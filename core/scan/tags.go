@@ -9,7 +9,10 @@ import (
 var roles = []string{"system", "assistant", "user", "human", "developer", "admin", "administrator", "instruction", "instructions", "inst", "important", "secret", "sys", "im_start", "im_end", "endoftext", "system_prompt", "system_message", "system-reminder", "system_reminder", "hidden", "critical", "override", "prompt", "ai", "agent", "tool_call", "tool_result", "function_calls", "root", "developer_message", "priority", "mandatory", "directive", "internal"}
 
 // orders are words that make a heading an order in disguise.
-var orders = []string{"system override", "system message", "system instruction", "system prompt", "system directive", "system notice", "system alert", "system update", "new instruction", "hidden instruction", "secret instruction", "admin override", "end of tool description", "end of description", "begin instruction", "new system", "override directive", "developer message", "instruction override", "end system", "begin system", "admin instruction", "security override", "important instruction", "priority override"}
+var orders = []string{"system override", "system message", "system instruction", "system prompt", "system directive", "system notice", "system alert", "system update", "new instruction", "hidden instruction", "secret instruction", "admin override", "end of tool description", "end of description", "begin instruction", "new system", "override directive", "developer message", "instruction override", "end system", "begin system", "admin instruction", "security override", "important instruction", "priority override", "end of system", "system note", "developer note", "admin note", "begin user", "end of prompt"}
+
+// shoutedOrders give orders by themselves.
+var shoutedOrders = []string{"SYSTEM PROMPT", "SYSTEM OVERRIDE", "ADMIN OVERRIDE", "NEW INSTRUCTION", "END OF INSTRUCTIONS"}
 
 // checkTags finds text that poses as a message of the system or of another role.
 func (r *reading) checkTags() {
@@ -25,7 +28,7 @@ func (r *reading) checkTags() {
 		if t.flags&hasBracket != 0 {
 			r.roleBrackets(i, t.s)
 		}
-		if t.flags&(hasHash|hasColon) != 0 {
+		if t.flags&(hasHash|hasColon|hasUpper) != 0 {
 			r.roleLines(i, t.s)
 		}
 		if t.flags&hasUpper != 0 && strings.Contains(t.s, "---") {
@@ -140,6 +143,11 @@ func hasOrder(s string) bool {
 // roleLines finds "SYSTEM: ...", "### Instruction: ...", "Human: ... Assistant: ...".
 func (r *reading) roleLines(text int, s string) {
 	human := -1
+	for _, o := range shoutedOrders {
+		if at := strings.Index(s, o); at >= 0 {
+			r.hit(r.position(text, at, at+len(o)), text, at, at+len(o))
+		}
+	}
 	for i := 0; i < len(s); i++ {
 		if s[i] == '#' && (i == 0 || s[i-1] != '#') {
 			r.heading(text, s, i)
@@ -154,7 +162,7 @@ func (r *reading) roleLines(text int, s string) {
 		word := strings.TrimSpace(s[from:i])
 		start := i - len(word)
 		last := word[strings.LastIndexByte(word, ' ')+1:]
-		begins := start == 0 || strings.IndexByte("\n.!?>#*", s[start-1]) >= 0 || start > 1 && s[start-1] == ' ' && strings.IndexByte("\n.!?>#*]", s[start-2]) >= 0
+		begins := start == 0 || strings.IndexByte("\n.!?>#*", s[start-1]) >= 0 || start > 1 && s[start-1] == ' ' && strings.IndexByte("\n.!?>#*]", s[start-2]) >= 0 || strings.IndexByte("({", s[max(0, start-1)]) >= 0
 		switch {
 		case last == "SYSTEM" || last == "ASSISTANT":
 			if end := min(len(s), i+60); said(s[i:end]) {
@@ -166,6 +174,8 @@ func (r *reading) roleLines(text int, s string) {
 		case strings.EqualFold(word, "assistant") && human >= 0:
 			r.hit(r.position(text, human, i+1), text, human, i+1)
 			human = -1
+		case strings.EqualFold(word, "system") && start > 0 && i+1 < len(s) && (s[start-1] == ' ' || s[start-1] == '{') && said(s[i:min(len(s), i+60)]):
+			r.hit(Soft, text, start, i+1) // a heading of its own is a line of an honest list
 		case hasOrder(word) || strings.EqualFold(word, "tool result") || strings.EqualFold(word, "function result"):
 			r.hit(r.position(text, start, i+1), text, start, i+1)
 		}

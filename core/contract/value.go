@@ -155,6 +155,7 @@ func (v Value) AppendCanonical(b []byte) []byte {
 			b = item.AppendCanonical(b)
 		}
 		return append(b, ']')
+	case Object: // below
 	}
 	b = append(b, '{')
 	for i := range v.Members() {

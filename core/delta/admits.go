@@ -92,6 +92,7 @@ func (p *place) unconstrained(s *steps) bool {
 		return true
 	case saysNo:
 		return false
+	case notAsked:
 	}
 	p.free = beingAsked
 	free := p.saysNothingAlone() && !s.take(1+len(p.parts)) && p.partsSayNothing(s)

@@ -41,9 +41,16 @@ var comments = []struct {
 	flag          byteFlags // every text that holds them has these
 	code          bool      // honest texts show code: only what speaks to a model counts
 }{
-	{"%%", "%%", hasPercent, false}, {"<%#", "%>", hasPercent, false}, {"{#", "#}", hasHash, false}, {"{{!", "}}", 0, false}, {"/* ", "*/", 0, true},
-	{`\begin{comment}`, `\end{comment}`, hasBackslash, false}, {"{%comment", "endcomment", hasPercent, false}, {"{% comment", "endcomment", hasPercent, false},
-	{"<#", "#>", hasHash | hasAngle, false}, {"=begin", "=end", hasEquals, true},
+	{"%%", "%%", hasPercent, false},
+	{"<%#", "%>", hasPercent, false},
+	{"{#", "#}", hasHash, false},
+	{"{{!", "}}", 0, false},
+	{"/* ", "*/", 0, true},
+	{`\begin{comment}`, `\end{comment}`, hasBackslash, false},
+	{"{%comment", "endcomment", hasPercent, false},
+	{"{% comment", "endcomment", hasPercent, false},
+	{"<#", "#>", hasHash | hasAngle, false},
+	{"=begin", "=end", hasEquals, true},
 }
 
 // gapsIn finds white space that pushes text out of sight.

@@ -118,6 +118,7 @@ func (r *reading) walk(v contract.Value, at int32, in context) {
 			m := v.Sorted(i)
 			r.member(m.Name, m.Value, at, in)
 		}
+	default: // no text
 	}
 }
 
@@ -185,8 +186,9 @@ func (c context) valueField() field {
 		return fieldValue
 	case inMeta:
 		return fieldMeta
+	default:
+		return fieldOther
 	}
-	return fieldOther
 }
 
 // stringField is the field of a string member.
@@ -229,8 +231,9 @@ func (c context) keyword(name string) (known bool, next context) {
 		return false, c
 	case inExample:
 		return false, inExample
+	default:
+		return false, inUnknown
 	}
-	return false, inUnknown
 }
 
 func toolField(name string) (bool, context) {

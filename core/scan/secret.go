@@ -28,14 +28,59 @@ var issued = []struct {
 	of     func(byte) bool
 	least  int
 }{
-	{"AKIA", upperDigit, 16}, {"ASIA", upperDigit, 16}, {"AIza", tokenByte, 30}, {"AGE-SECRET-KEY-1", upperDigit, 40},
-	{"ghp_", wordByte, 30}, {"gho_", wordByte, 30}, {"ghu_", wordByte, 30}, {"ghs_", wordByte, 30}, {"ghr_", wordByte, 30}, {"github_pat_", wordByte, 30},
-	{"glpat-", tokenByte, 18}, {"gldt-", tokenByte, 18}, {"xoxb-", tokenByte, 20}, {"xoxp-", tokenByte, 20}, {"xoxa-", tokenByte, 20}, {"xoxe", tokenByte, 24}, {"xoxs-", tokenByte, 20}, {"xapp-", tokenByte, 20},
-	{"sk-", tokenByte, 20}, {"sk_live_", wordByte, 16}, {"rk_live_", wordByte, 16}, {"sk_test_", wordByte, 16}, {"whsec_", wordByte, 20}, {"pk_live_", wordByte, 20},
-	{"npm_", wordByte, 30}, {"pypi-", tokenByte, 40}, {"dop_v1_", wordByte, 40}, {"hf_", wordByte, 28}, {"SG.", dotted, 40}, {"eyJ", dotted, 40}, {"ya29.", tokenByte, 30},
-	{"shpat_", wordByte, 28}, {"shpss_", wordByte, 28}, {"lin_api_", wordByte, 30}, {"ntn_", wordByte, 36}, {"secret_", wordByte, 36}, {"tvly-", tokenByte, 20}, {"fc-", wordByte, 28},
-	{"r8_", wordByte, 30}, {"gsk_", wordByte, 30}, {"xai-", wordByte, 30}, {"pplx-", wordByte, 30}, {"figd_", tokenByte, 30}, {"dckr_pat_", tokenByte, 20}, {"hvs.", tokenByte, 24}, {"AAAA", tokenByte, 120},
-	{"EAAC", wordByte, 60}, {"sbp_", wordByte, 36}, {"rubygems_", wordByte, 40}, {"PMAK-", tokenByte, 40}, {"NRAK-", upperDigit, 24}, {"key-", hexByte, 32}, {"ATATT3", tokenByte, 40},
+	{"AKIA", upperDigit, 16},
+	{"ASIA", upperDigit, 16},
+	{"AIza", tokenByte, 30},
+	{"AGE-SECRET-KEY-1", upperDigit, 40},
+	{"ghp_", wordByte, 30},
+	{"gho_", wordByte, 30},
+	{"ghu_", wordByte, 30},
+	{"ghs_", wordByte, 30},
+	{"ghr_", wordByte, 30},
+	{"github_pat_", wordByte, 30},
+	{"glpat-", tokenByte, 18},
+	{"gldt-", tokenByte, 18},
+	{"xoxb-", tokenByte, 20},
+	{"xoxp-", tokenByte, 20},
+	{"xoxa-", tokenByte, 20},
+	{"xoxe", tokenByte, 24},
+	{"xoxs-", tokenByte, 20},
+	{"xapp-", tokenByte, 20},
+	{"sk-", tokenByte, 20},
+	{"sk_live_", wordByte, 16},
+	{"rk_live_", wordByte, 16},
+	{"sk_test_", wordByte, 16},
+	{"whsec_", wordByte, 20},
+	{"pk_live_", wordByte, 20},
+	{"npm_", wordByte, 30},
+	{"pypi-", tokenByte, 40},
+	{"dop_v1_", wordByte, 40},
+	{"hf_", wordByte, 28},
+	{"SG.", dotted, 40},
+	{"eyJ", dotted, 40},
+	{"ya29.", tokenByte, 30},
+	{"shpat_", wordByte, 28},
+	{"shpss_", wordByte, 28},
+	{"lin_api_", wordByte, 30},
+	{"ntn_", wordByte, 36},
+	{"secret_", wordByte, 36},
+	{"tvly-", tokenByte, 20},
+	{"fc-", wordByte, 28},
+	{"r8_", wordByte, 30},
+	{"gsk_", wordByte, 30},
+	{"xai-", wordByte, 30},
+	{"pplx-", wordByte, 30},
+	{"figd_", tokenByte, 30},
+	{"dckr_pat_", tokenByte, 20},
+	{"hvs.", tokenByte, 24},
+	{"AAAA", tokenByte, 120},
+	{"EAAC", wordByte, 60},
+	{"sbp_", wordByte, 36},
+	{"rubygems_", wordByte, 40},
+	{"PMAK-", tokenByte, 40},
+	{"NRAK-", upperDigit, 24},
+	{"key-", hexByte, 32},
+	{"ATATT3", tokenByte, 40},
 }
 
 // issuedBy are the prefixes by their first byte.
@@ -146,7 +191,7 @@ func assigned(s string, i int) (start, end int) {
 		at--
 	}
 	from := at
-	for from > 0 && at-from < 20 && (tokenByte(s[from-1])) {
+	for from > 0 && at-from < 20 && tokenByte(s[from-1]) {
 		from--
 	}
 	name := s[from:at]

@@ -260,10 +260,17 @@ func (d *daemon) listen() error {
 		public.Handle("/mcp/", agents)
 		public.Handle("GET /healthz", ready)
 		public.Handle("GET /readyz", ready)
+		public.HandleFunc("/", nothingHere)
 		d.serve(limitConnections(d.listener, connections()), &http.Server{Handler: public})
 	}
 	d.serve(unix, &http.Server{Handler: local, ConnContext: withPeer})
 	return nil
+}
+
+// nothingHere names what there is, for who opened the address in a browser.
+func nothingHere(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "Holdfast serves agents at /mcp, /mcp/direct, /mcp/search and /mcp/server/NAME, with a token, "+
+		"and says how it is at /healthz and /readyz. People use the command line: holdfast status", http.StatusNotFound)
 }
 
 func (d *daemon) serve(l net.Listener, s *http.Server) {

@@ -60,6 +60,11 @@ func (a *app) demo(ctx context.Context, stop func(), once bool) (err error) {
 	if temporary {
 		defer os.RemoveAll(dir)
 	}
+	if !isTerminal(a.out) {
+		var leave func()
+		ctx, leave = a.untilNobodyReads(ctx)
+		defer leave()
+	}
 	a.dataDir = dir
 	s, closeLog, err := demoSetup(dir)
 	if err != nil {

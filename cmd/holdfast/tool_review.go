@@ -14,7 +14,7 @@ import (
 // or, where nothing was approved before, all that it is.
 func (a *app) printReview(r admin.Review) {
 	t := r.Tool
-	a.fields("tool", visible(t.Server+"/"+toolWord(t)), "class", t.Class)
+	a.fields("tool", visible(t.Server+"/"+toolWord(t)), "class", classWord(r))
 	a.printf("%s\n", hang("state  ", visible(t.Summary)))
 	a.fields("approved", approvedWord(r), "live", r.Live.Digest, "incarnation", t.Incarnation)
 	if t.Held != nil {
@@ -37,6 +37,15 @@ func (a *app) printReview(r admin.Review) {
 		a.printf("\n%s\n\n", a.style(bold, "The definition as it is now:"))
 		a.printLines(pretty(r.Live))
 	}
+}
+
+// classWord is the class that the tool has, and the one that an approval would give
+// it: a change of it changes who may call.
+func classWord(r admin.Review) string {
+	if r.Approved == nil || r.LiveClass == r.Tool.Class {
+		return r.Tool.Class
+	}
+	return r.Tool.Class + " → " + r.LiveClass + " if you approve this"
 }
 
 func anchorWord(r admin.Review) string {

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-mcp/holdfast/internal/admin"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
@@ -240,6 +241,19 @@ func TestMappedName(t *testing.T) {
 	} {
 		if got := mappedName(given); got != want {
 			t.Errorf("%q: %q", given, got)
+		}
+	}
+}
+
+func TestClassWord(t *testing.T) {
+	approved := &admin.Contract{}
+	for want, r := range map[string]admin.Review{
+		"destructive": {Tool: admin.Tool{Class: "destructive"}, LiveClass: "destructive", Approved: approved},
+		"write":       {Tool: admin.Tool{Class: "write"}, LiveClass: "read"}, // nothing was approved: it is the live one's
+		"destructive → read if you approve this": {Tool: admin.Tool{Class: "destructive"}, LiveClass: "read", Approved: approved},
+	} {
+		if got := classWord(r); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

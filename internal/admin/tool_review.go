@@ -18,6 +18,8 @@ type Review struct {
 	AnchorBy *Grant    `json:"anchor_by,omitempty"`
 	Declined string    `json:"declined_digest,omitempty"`
 
+	LiveClass string `json:"live_class" enum:"read,write,destructive" doc:"What a caller has to be permitted to do once the live definition is approved"`
+
 	Lines       []ReviewLine `json:"lines,omitempty" doc:"What changed since it was approved, line by line: what is held first"`
 	AnchorLines []ReviewLine `json:"anchor_lines,omitempty" doc:"The same since the anchor, where that is another contract"`
 
@@ -60,6 +62,10 @@ func (a *api) reviewTool(_ context.Context, in *OnTool) (*body[Review], error) {
 	if !r.Anchor.IsZero() && !r.Anchor.Equal(r.Approved) {
 		v.Anchor, v.AnchorBy = optionalContract(r.Anchor), grantOf(r.AnchorBy)
 		v.AnchorLines = linesOf(a.Trust.Catalogue(), in.Kind, r.Anchor, r.Live)
+	}
+	v.LiveClass = contract.Read.String() // everything but a tool is read
+	if r.Key.Kind == approval.Tool {
+		v.LiveClass = r.Live.Class(a.Trust.Catalogue().Settings().Unannotated).String()
 	}
 	if !v.CanApprove {
 		v.WhyNot = "the live definition can't be read: " + r.Live.Problem()

@@ -79,12 +79,15 @@ type bundleRule struct {
 var bundleText []byte
 
 // Embedded gives the bundle that is part of the program.
-func Embedded() *Bundle {
-	b, err := ParseBundle(bundleText)
+func Embedded() *Bundle { return must(ParseBundle(bundleText)) }
+
+// must gives what was read of a file that is part of the program. That it can be
+// read is tested, so a failure is a mistake of the program: it panics.
+func must[T any](read T, err error) T {
 	if err != nil {
-		panic("scan: " + err.Error()) // its own file: a test reads it
+		panic("scan: " + err.Error())
 	}
-	return b
+	return read
 }
 
 // ParseBundle reads a bundle file. It refuses what it does not know, in whole: a

@@ -112,13 +112,7 @@ var lexiconText string
 var phrasesText string
 
 // builtIn is the lexicon that is part of the program.
-func builtIn() *lexicon {
-	l, err := readLexicon(lexiconText, phrasesText)
-	if err != nil {
-		panic("scan: " + err.Error()) // its own files: a test reads them
-	}
-	return l
-}
+func builtIn() *lexicon { return must(readLexicon(lexiconText, phrasesText)) }
 
 // readLexicon reads the words and the rules. Their form is described at the top of
 // each file.

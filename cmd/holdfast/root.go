@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 // app is what every command knows: the streams and the global flags.
@@ -136,7 +138,7 @@ func flagFailure(c *cobra.Command, err error) error {
 	}
 	best, least := "", len(m[1])/2
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := editDistance(strings.TrimLeft(m[1], "-"), f.Name); d < least && !f.Hidden {
+		if d := fault.Distance(strings.TrimLeft(m[1], "-"), f.Name); d < least && !f.Hidden {
 			best, least = f.Name, d
 		}
 	})
@@ -144,27 +146,6 @@ func flagFailure(c *cobra.Command, err error) error {
 		hint = "did you mean --" + best + "?"
 	}
 	return usage(fmt.Sprintf("`%s` has no flag %s", c.CommandPath(), m[1]), hint)
-}
-
-// editDistance counts the letters to add, drop or replace from a to b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -230,29 +230,9 @@ func nearest(s string, candidates []string) string {
 	sort.Strings(candidates)
 	best, least := "", len(s)/3+2
 	for _, c := range candidates {
-		if d := distance(s, c); d < least {
+		if d := fault.Distance(s, c); d < least {
 			best, least = c, d
 		}
 	}
 	return best
-}
-
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -52,6 +52,14 @@ var table = []row{
 		why:   "the gate reads what approval decided; nothing in the law may depend on the gate",
 	},
 	{
+		room: "core/shell", libs: []string{"mvdan.cc/sh/v3/syntax"},
+		why: "reads a command as rules see it; what a rule makes of it is decided elsewhere",
+	},
+	{
+		room: "core/policy", rooms: []string{"core/shell"},
+		why: "the law of the local workspace stands alone: it knows no contract of a server and no approval",
+	},
+	{
 		room: "internal/fault",
 		why:  "the only vocabulary that crosses rooms: if it knew a room, every room would",
 	},
@@ -100,6 +108,44 @@ var table = []row{
 		libs:  []string{"github.com/danielgtaylor/huma/v2"},
 		tests: []string{"*"},
 		why:   "a face: it knows the journeys, never the store or an upstream",
+	},
+	{
+		room: "internal/sandbox", rooms: []string{"internal/fault"},
+		libs: []string{
+			"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock", "golang.org/x/net/bpf", "golang.org/x/sys",
+		},
+		tests: []string{"*"},
+		why:   "confines a child; what it may reach is told by one value, and nobody asks here whether it should",
+	},
+	{
+		room: "internal/workspace/settings", rooms: []string{"core/policy", "internal/fault"},
+		libs:  []string{"github.com/tailscale/hujson", "go.yaml.in/yaml/v3", "golang.org/x/sys"},
+		tests: []string{"*"},
+		why:   "what the owner wrote becomes values of the law; it decides nothing itself",
+	},
+	{
+		room: "internal/workspace/hooks", rooms: []string{"core/policy", "internal/fault", "internal/workspace/settings"},
+		libs:  []string{"golang.org/x/sys"},
+		tests: []string{"*"},
+		why:   "runs the owner's programs around a call; they can tighten and nothing else",
+	},
+	{
+		room: "internal/workspace/judge", rooms: []string{"core/policy", "internal/fault", "internal/workspace/settings", "internal/workspace/hooks"},
+		tests: []string{"*"},
+		why:   "the one way from bytes to a decision, for the server and for check: it runs nothing but hooks",
+	},
+	{
+		room: "internal/workspace/ledger", rooms: []string{"core/policy", "internal/fault"},
+		libs:  []string{"golang.org/x/sys"},
+		tests: []string{"*"},
+		why:   "keeps what was changed; it can write back only through what the workspace gives it",
+	},
+	{
+		room: "internal/workspace", rooms: append(slices.Clone(lawFault), "core/policy", "internal/sandbox", "internal/workspace/settings",
+			"internal/workspace/hooks", "internal/workspace/judge", "internal/workspace/ledger"),
+		libs:  []string{"golang.org/x/sys", "golang.org/x/sync", "github.com/bmatcuk/doublestar/v4"},
+		tests: []string{"*"},
+		why:   "runs the tools under a permit and a ruling, by the sandbox; MCP and the audit are given to it",
 	},
 	{
 		room: "internal/offline", rooms: lawFault,

@@ -25,3 +25,5 @@ func TestBubblewrap(t *testing.T) {
 	needBubblewrap(t)
 	sandboxtest.Run(t, sandbox.Bubblewrap())
 }
+
+func TestLandlock(t *testing.T) { sandboxtest.Run(t, sandbox.Landlock()) }

@@ -34,19 +34,8 @@ func or[T comparable](value, otherwise T) T {
 // waits at the gate: it is the one that all others inherit from.
 func (l *launch) limit(proc *confined, pid int) error {
 	limits := l.policy.Limits
-	for _, r := range []struct {
-		what  int
-		value uint64
-	}{
-		{unix.RLIMIT_CORE, 0},
-		{unix.RLIMIT_FSIZE, uint64(or(limits.FileSize, defaultFileSize))},
-		{unix.RLIMIT_NOFILE, uint64(or(limits.Files, defaultFiles))},
-		{unix.RLIMIT_DATA, uint64(or(limits.Memory, int64(memory()/4*3)))},
-		{unix.RLIMIT_NPROC, uint64(or(limits.Processes, defaultProcesses))},
-	} {
-		if err := lower(pid, r.what, r.value); err != nil {
-			return unheld(err, "its limits can't be set")
-		}
+	if err := setLimits(pid, limits, uint64(or(limits.Processes, defaultProcesses))); err != nil {
+		return unheld(err, "its limits can't be set")
 	}
 	// Only raised, so it needs no right. Without it the kernel chooses by size alone.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(killFirst), 0)
@@ -58,6 +47,25 @@ func (l *launch) limit(proc *confined, pid int) error {
 		return unheld(err, "it would run as root, whose processes only a control group can limit, and none can be made")
 	}
 	proc.onEnd(group.remove)
+	return nil
+}
+
+// setLimits sets what the kernel counts for a process; 0 is this one.
+func setLimits(pid int, limits Limits, processes uint64) error {
+	for _, r := range []struct {
+		what  int
+		value uint64
+	}{
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, uint64(or(limits.FileSize, defaultFileSize))},
+		{unix.RLIMIT_NOFILE, uint64(or(limits.Files, defaultFiles))},
+		{unix.RLIMIT_DATA, uint64(or(limits.Memory, int64(memory()/4*3)))},
+		{unix.RLIMIT_NPROC, processes},
+	} {
+		if err := lower(pid, r.what, r.value); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

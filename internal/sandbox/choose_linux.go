@@ -93,12 +93,12 @@ if [ "$1" = namespaces ] && [ "$2" = none ]; then
     case "$name" in Inter-*|face|lo:*) ;; *) fail "there is a network: $name";; esac
   done </proc/net/dev
 fi
-if : 2>/dev/null >"$3"; then fail "the folder above the workspace can be written"; fi
+if (: >"$3") 2>/dev/null; then fail "the folder above the workspace can be written"; fi
 shift 3
 for f; do
   if [ -d "$f" ]; then
     if (cd "$f") 2>/dev/null && [ -n "$(echo "$f"/*)" ] && [ "$(echo "$f"/*)" != "$f/*" ]; then fail "a hidden folder can be read"; fi
-  elif read -r line 2>/dev/null <"$f" || [ -n "$line" ]; then
+  elif (read -r line <"$f" || [ -n "$line" ]) 2>/dev/null; then
     fail "a hidden file can be read"
   fi
 done

@@ -61,7 +61,7 @@ func (o order) become() error {
 	runtime.LockOSThread() // rights are those of a thread, and exec keeps the calling one's
 	if o.Mask != nil {
 		if err := o.Mask.apply(); err != nil {
-			return fmt.Errorf("the workspace changed while it was being confined, try again: %w", err)
+			return err
 		}
 	}
 	if o.Confine != nil {
@@ -110,7 +110,14 @@ func (o order) filter() []byte {
 }
 
 // apply mounts parents first, each by a descriptor of the very thing that was planned.
+//
+// The namespace of mounts that bubblewrap leaves may belong to a user namespace outside
+// of the one that this stage has its capability in, so it takes one of its own. Mounts
+// that came from outside can't be taken away in there.
 func (m *masking) apply() error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return os.NewSyscallError("unshare", err)
+	}
 	if err := os.Mkdir(innerVeil, 0o700); err != nil {
 		return err
 	}
@@ -127,15 +134,14 @@ func (m *masking) apply() error {
 		return err
 	}
 	for _, p := range m.Places {
-		if err := p.mount(root, v); err != nil {
-			return err
+		if err := p.mount(root, v); errors.Is(err, errMoved) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+			return fmt.Errorf("the workspace changed while it was being confined, try again: %w", err)
+		} else if err != nil {
+			return fmt.Errorf("a part of the workspace can't be masked: %w", err)
 		}
 	}
-	// What was mounted from there stays; the folder itself and this program go.
-	return errors.Join(
-		os.NewSyscallError("umount", unix.Unmount(innerVeil, unix.MNT_DETACH)), os.Remove(innerVeil),
-		os.NewSyscallError("umount", unix.Unmount(innerPath, unix.MNT_DETACH)), os.Remove(innerPath),
-		unix.Close(root))
+	// What was mounted from there stays.
+	return errors.Join(os.NewSyscallError("umount", unix.Unmount(innerVeil, unix.MNT_DETACH)), os.Remove(innerVeil), unix.Close(root))
 }
 
 func (p mask) mount(root int, v *veil) error {

@@ -1,6 +1,7 @@
 package sandboxtest
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 )
@@ -61,5 +62,9 @@ func (s *scene) goCache() string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return real(s.T, strings.TrimSpace(string(out)))
+	dir := strings.TrimSpace(string(out))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		s.Skipf("there is no build cache: %v", err)
+	}
+	return real(s.T, dir)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -47,7 +46,7 @@ func (b bubblewrap) Start(ctx context.Context, p Policy, c Command) (Process, er
 	if err != nil {
 		return nil, err
 	}
-	program, err := filter(p.Unix)
+	program, err := filters[p.Unix]()
 	if err != nil {
 		return nil, unheld(err, "its system calls can't be filtered")
 	}
@@ -180,20 +179,19 @@ func (l *launch) arguments(c Command) []string {
 	return append(args, "--file", strconv.Itoa(gateFD), gatePath)
 }
 
-// procCovers are what of /proc is the machine's and not a process's: read-only, for to
-// many files there root may write even without a capability.
+// machineProc is what of /proc is the machine's and not a process's, and can be written
+// by root even without a capability. Bubblewrap itself covers irq and bus.
+var machineProc = []string{"acpi", "driver", "dynamic_debug", "fs", "mtrr", "scsi", "sysrq-trigger"}
+
+// procCovers are made read-only.
 func procCovers() []string {
 	covers := []string{"/proc/sys"}
-	entries, err := os.ReadDir("/proc")
-	if err != nil || os.Geteuid() != 0 {
+	if os.Geteuid() != 0 {
 		return covers
 	}
-	for _, e := range entries {
-		if e.Name() == "sys" || e.Name()[0] >= '0' && e.Name()[0] <= '9' || e.Type()&fs.ModeSymlink != 0 {
-			continue
-		}
-		if info, err := e.Info(); err == nil && (info.IsDir() || info.Mode()&0o222 != 0) {
-			covers = append(covers, "/proc/"+e.Name())
+	for _, name := range machineProc {
+		if _, err := os.Lstat("/proc/" + name); err == nil {
+			covers = append(covers, "/proc/"+name)
 		}
 	}
 	return covers

@@ -96,3 +96,52 @@ func TestChooseRefusesAPolicyThatSaysNothing(t *testing.T) {
 		t.Errorf("%v %+v %v", s, d, err)
 	}
 }
+
+// TestChooseWithoutBubblewrap shows when Landlock is good enough.
+func TestChooseWithoutBubblewrap(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*sandbox.Policy)
+		hidden int
+		chosen string
+		cause  string
+	}{
+		{"what can be written", func(p *sandbox.Policy) { p.Network = true }, 0, "", "modes and times"},
+		{"no network", func(p *sandbox.Policy) { p.Mode = sandbox.ModeReadOnly }, 0, "", "loopback"},
+		{"unix sockets", func(p *sandbox.Policy) { p.Mode, p.Network, p.Unix = sandbox.ModeReadOnly, true, true }, 0, "", "unix sockets"},
+		{"hidden files", func(p *sandbox.Policy) { p.Mode, p.Network = sandbox.ModeReadOnly, true }, 2, "", "hide"},
+		{"read-only with the machine's network", func(p *sandbox.Policy) { p.Mode, p.Network = sandbox.ModeReadOnly, true }, 0, "landlock", "apt install bubblewrap"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := policy(t, c.hidden)
+			c.change(&p)
+			s, d, err := sandbox.ChooseWithoutBubblewrap(t.Context(), p)
+			if c.chosen == "landlock" && strings.Contains(strings.Join(d.Causes, " "), "this kernel") {
+				t.Skip("this kernel has no Landlock that will do")
+			}
+			if d.Chosen != c.chosen || (err == nil) != (c.chosen != "") || !strings.Contains(strings.Join(d.Causes, " "), c.cause) {
+				t.Errorf("%v %+v %v", s, d, err)
+			}
+			if err != nil && (s != nil || fault.KindOf(err) != fault.Unavailable) {
+				t.Errorf("%v %v", s, err)
+			}
+		})
+	}
+}
+
+// TestBubblewrapOfThePeer shows that a bwrap is not taken from where the peer writes.
+func TestBubblewrapOfThePeer(t *testing.T) {
+	needBubblewrap(t)
+	p := policy(t, 0)
+	if err := os.WriteFile(p.Roots[0]+"/bwrap", []byte("#!/bin/sh\ntouch PWNED\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", p.Roots[0]+":.:"+os.Getenv("PATH"))
+	s, _, err := sandbox.Choose(t.Context(), p)
+	if err != nil || s.Name() != "bubblewrap" {
+		t.Errorf("%v %v", s, err)
+	}
+	if found, err := sandbox.FindBubblewrap(p); err != nil || strings.HasPrefix(found, p.Roots[0]) {
+		t.Errorf("%q %v", found, err)
+	}
+}

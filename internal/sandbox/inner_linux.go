@@ -140,8 +140,17 @@ func (m *masking) apply() error {
 			return fmt.Errorf("a part of the workspace can't be masked: %w", err)
 		}
 	}
+	// The first process of the namespace is bubblewrap's. It is not filtered, and its
+	// mounts may be others: nobody may reach it by its files.
+	first, err := openWithin(root, "/proc/1")
+	if err == nil {
+		err = attach(first, mask{Kind: veiled, Folder: true}, v)
+	}
+	if err != nil {
+		return fmt.Errorf("the first process can't be hidden: %w", err)
+	}
 	// What was mounted from there stays.
-	return errors.Join(os.NewSyscallError("umount", unix.Unmount(innerVeil, unix.MNT_DETACH)), os.Remove(innerVeil), unix.Close(root))
+	return errors.Join(os.NewSyscallError("umount", unix.Unmount(innerVeil, unix.MNT_DETACH)), os.Remove(innerVeil), unix.Close(first), unix.Close(root))
 }
 
 func (p mask) mount(root int, v *veil) error {
@@ -157,6 +166,11 @@ func (p mask) mount(root int, v *veil) error {
 	if stat.Ino != p.Ino || unix.Mkdev(stat.Dev_major, stat.Dev_minor) != p.Dev {
 		return errMoved
 	}
+	return attach(at, p, v)
+}
+
+// attach mounts over what a descriptor is of.
+func attach(at int, p mask, v *veil) error {
 	from, path, how := at, "", uint(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if p.Kind == veiled {
 		from, path, how = unix.AT_FDCWD, v.over(place{dir: p.Folder}), 0

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -86,8 +88,9 @@ type pidsGroup struct{ dir string }
 // newPidsGroup makes a group for one process and all that it starts.
 func newPidsGroup(pid, most int) (pidsGroup, error) {
 	var errs error
-	for _, parent := range pidsParents() {
-		dir, err := os.MkdirTemp(parent, "holdfast-")
+	for _, parent := range pidsParents {
+		sweepGroups(parent)
+		dir, err := os.MkdirTemp(parent, fmt.Sprintf("holdfast-%d-", os.Getpid()))
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
@@ -106,19 +109,40 @@ func newPidsGroup(pid, most int) (pidsGroup, error) {
 	return pidsGroup{}, errs
 }
 
-// pidsParents are where such a group can be: the old hierarchy of its own, or the
-// unified one, at this process's own group or at the top.
-func pidsParents() []string {
-	return []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}
+// pidsParents are where such a group can be: the old hierarchy of its own, or the unified
+// one.
+var pidsParents = []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}
+
+// sweepGroups removes the empty groups of programs that were killed and could not.
+func sweepGroups(parent string) {
+	groups, _ := filepath.Glob(filepath.Join(parent, "holdfast-*-*"))
+	for _, dir := range groups {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), "holdfast-"), "-")
+		if _, err := os.Stat("/proc/" + pid); errors.Is(err, os.ErrNotExist) {
+			_ = os.Remove(dir) // another may have
+		}
+	}
 }
 
-// remove waits a moment for the kernel: a process leaves its group a little after its
-// parent has seen its end.
+// remove does not wait for the kernel: a process leaves its group a little after its end
+// is seen.
 func (g pidsGroup) remove() {
-	for range 50 {
-		if err := os.Remove(g.dir); err == nil || errors.Is(err, os.ErrNotExist) {
+	if !g.removed() {
+		go g.await()
+	}
+}
+
+// await is for who ends right after.
+func (g pidsGroup) await() {
+	for range 100 {
+		if g.removed() {
 			return
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+func (g pidsGroup) removed() bool {
+	err := os.Remove(g.dir)
+	return err == nil || errors.Is(err, os.ErrNotExist)
 }

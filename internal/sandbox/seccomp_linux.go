@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/elastic/go-seccomp-bpf"
 	"github.com/elastic/go-seccomp-bpf/arch"
@@ -50,6 +51,12 @@ const (
 // personalities are those that change nothing but the name of the machine or the
 // placing of memory; 0xffffffff asks for the present one.
 var personalities = []uint32{0, 0x8, 0x20000, 0x20008, 0x40000, 0xffffffff}
+
+// filters are those of bubblewrap, by Policy.Unix: they are always the same.
+var filters = map[bool]func() ([]byte, error){
+	false: sync.OnceValues(func() ([]byte, error) { return filter(false) }),
+	true:  sync.OnceValues(func() ([]byte, error) { return filter(true) }),
+}
 
 // rules are a part of the filter that looks at arguments.
 type rules []bpf.Instruction

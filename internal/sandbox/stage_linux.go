@@ -116,7 +116,7 @@ func (o order) supervise() (int, error) {
 	}
 	endDescendants(left)
 	if dir := <-grouped; dir != "" {
-		pidsGroup{dir}.remove()
+		pidsGroup{dir}.await()
 	}
 	return code, nil
 }

@@ -97,9 +97,10 @@ mv a b; mv a/.vscode x; rm -rf a scripts .vscode; mv scripts s2; mkdir -p script
 			s.policy.Hidden = append(s.policy.Hidden, s.write(fmt.Sprintf("d%d/e%d/f%d", i%40, i%7, i), mark))
 		}
 		s.policy.ReadOnly = []string{s.write("kept/kept", "kept")}
-		said := s.bash(`grep -rh canary . ; mv d1 x; mv d2/e1 y; cat x/*/*; echo PWNED > kept/kept; rm -rf d3; umount d1/e1/f1; grep Cap /proc/self/status; echo new > new; echo RAN`)
+		said := s.bash(`exec 2>/dev/null; grep -rh canary . ; mv d1 x; mv d2/e1 y; cat x/*/*; echo PWNED > kept/kept; rm -rf d3; cat /proc/*/root` + s.ws + `/d*/e*/* /proc/*/cwd/d*/e*/*; (exec 3<>/proc/1/mem) && echo MEMORY; ls /proc/1/ && echo MEMORY; ls -d /proc/1/root/. && echo MEMORY; umount d1/e1/f1; grep Cap /proc/self/status; echo new > new; echo RAN`)
 		s.unseen(said, s.policy.Hidden...)
 		s.says(said, "RAN")
+		s.silent(said, "MEMORY")
 		s.says(said, "CapEff:\t0000000000000000")
 		s.holds("kept/kept", "kept")
 		s.holds("new", "new\n")

@@ -150,7 +150,7 @@ func swapped(s *scene) {
 	}()
 	defer func() { close(done); <-stopped }()
 	ran := 0
-	for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); {
+	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
 		said, err := os.CreateTemp(s.TempDir(), "said")
 		if err != nil {
 			s.Fatal(err)

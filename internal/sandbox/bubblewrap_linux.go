@@ -97,6 +97,7 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 		return nil, unheld(err, "no pipes can be made")
 	}
 	defer ends.close()
+	defer l.gate.close()
 	cmd := &exec.Cmd{Path: program, Env: l.policy.Env, Dir: "/"}
 	cmd.Args = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, c.Args...)
 	if cmd.Env == nil {

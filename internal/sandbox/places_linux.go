@@ -32,6 +32,7 @@ type place struct {
 	path     string
 	kind     kind
 	dir      bool
+	shown    bool // readable or writable by itself, whatever is stronger
 	dev, ino uint64
 }
 
@@ -193,7 +194,7 @@ type draft map[string]place
 // has no more rights than this process.
 func (d draft) add(path string, k kind) bool {
 	if old, ok := d[path]; ok {
-		old.kind = max(old.kind, k)
+		old.kind, old.shown = max(old.kind, k), old.shown || k == readable || k == writable
 		d[path] = old
 		return true
 	}
@@ -205,7 +206,7 @@ func (d draft) add(path string, k kind) bool {
 	if !ok || k == fresh && !info.IsDir() {
 		return false
 	}
-	d[path] = place{path: path, kind: k, dir: info.IsDir(), dev: uint64(stat.Dev), ino: stat.Ino}
+	d[path] = place{path: path, kind: k, dir: info.IsDir(), shown: k == readable || k == writable, dev: uint64(stat.Dev), ino: stat.Ino}
 	return true
 }
 
@@ -223,14 +224,14 @@ func (d draft) settle() []place {
 		switch {
 		case d.under(path, veiled):
 			continue // whether its veil was needed or not
-		case inside && outer.kind == fresh && (p.kind == veiled || p.kind == locked):
+		case inside && outer.kind == fresh && (p.kind == veiled || p.kind == locked && !p.shown):
 			continue // it is not there
 		case p.kind == readable && (!inside || outer.kind != fresh):
 			continue // it can be read as it is
 		case p.kind == locked && (!inside || outer.kind == readable || outer.kind == locked):
 			continue // it can't be written as it is
-		case p.kind == writable && inside && outer.kind == locked:
-			continue
+		case p.kind == writable && d.under(path, locked):
+			continue // though it was said to be
 		}
 		kept[path] = p
 	}

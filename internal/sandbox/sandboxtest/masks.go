@@ -107,6 +107,10 @@ mv a b; mv a/.vscode x; rm -rf a scripts .vscode; mv scripts s2; mkdir -p script
 		}
 		s.unseen(s.bash(`grep -r . .; find . -type f -exec cat {} +`), s.policy.Hidden...)
 	}},
+}
+
+// onceTests are about masks too, and long: where the folders lie makes no difference.
+var onceTests = []test{
 	{"thousands of masks", func(s *scene) {
 		s.writing()
 		for i := range 2500 {

@@ -143,7 +143,7 @@ var table = []row{
 	{
 		room: "internal/workspace", rooms: append(slices.Clone(lawFault), "core/policy", "internal/sandbox", "internal/workspace/settings",
 			"internal/workspace/hooks", "internal/workspace/judge", "internal/workspace/ledger"),
-		libs:  []string{"golang.org/x/sys", "golang.org/x/sync", "github.com/bmatcuk/doublestar/v4"},
+		libs:  []string{"golang.org/x/sys", "golang.org/x/sync"},
 		tests: []string{"*"},
 		why:   "runs the tools under a permit and a ruling, by the sandbox; MCP and the audit are given to it",
 	},

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	maxShown  = 30_000                    // characters of an output that are shown
-	inMemory  = maxShown * utf8.UTFMax    // bytes that are held before a file is made
-	shownPart = maxShown / 2              // characters of the head, and of the tail
+	maxShown  = 30_000                 // characters of an output that are shown
+	inMemory  = maxShown * utf8.UTFMax // bytes that are held before a file is made
+	shownPart = maxShown / 2           // characters of the head, and of the tail
 	partBytes = shownPart * utf8.UTFMax
 )
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
-	"github.com/holdfast-mcp/holdfast/internal/sandbox"
 )
 
 // survey is the roots as they were at one time: what a command must not reach, and what
@@ -69,18 +68,18 @@ func (s *Server) visit(v *survey, e entry, contents bool) (descend bool) {
 		return false
 	}
 	reach, whole := s.o.Policy.Reach(e.real, folder)
-	// A folder below which more is allowed can't be held as a whole: what is in it is.
-	if held := reach != policy.Writable && (whole || !folder); held && !v.holds(filepath.Dir(e.real)) {
+	if reach != policy.Writable && !v.folders[filepath.Dir(e.real)] {
 		v.guard(e)
 		if reach == policy.Hidden {
 			v.hidden = append(v.hidden, e.real)
 			return false
 		}
 		v.readOnly = append(v.readOnly, e.real)
-		if folder {
-			v.folders[e.real] = true
-		}
-	} else if held && folder {
+	} else if reach == policy.Hidden { // below what is read-only as a whole
+		v.hidden = append(v.hidden, e.real)
+		return false
+	}
+	if reach == policy.ReadOnly && folder {
 		v.folders[e.real] = true
 	}
 	switch {
@@ -91,11 +90,8 @@ func (s *Server) visit(v *survey, e entry, contents bool) (descend bool) {
 			v.ignored[e.real] = statOf(info)
 		}
 	}
-	return true
+	return reach == policy.Writable || !whole
 }
-
-// holds reports whether a folder is read-only as a whole.
-func (v *survey) holds(dir string) bool { return v.folders[dir] }
 
 // guard notes a path that no command may create or replace.
 func (v *survey) guard(e entry) {
@@ -117,7 +113,7 @@ func (v *survey) git(e entry) {
 			return false
 		}
 		rel = filepath.ToSlash(rel)
-		if sandbox.GitRuns(rel) {
+		if gitRuns(rel) {
 			v.guard(in)
 			return true
 		}

@@ -1,0 +1,223 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/holdfast-mcp/holdfast/core/shell"
+)
+
+// script is a command while it is judged.
+type script struct {
+	*Policy
+	files     Files
+	readsFile bool // some redirection opens a file for reading alone
+	paths     []Resolved
+}
+
+// judgeCommand decides a Bash call: deny and ask by any part, allow by every part.
+func (p *Policy) judgeCommand(c Call, files Files) Decision {
+	read, err := shell.Read(c.Command)
+	if err != nil {
+		return p.decide(finding{rank: unread, problem: err.Error()})
+	}
+	s := script{Policy: p, files: files}
+	for i := range read.Parts {
+		s.readsFile = s.readsFile || slices.ContainsFunc(read.Parts[i].Accesses, func(a shell.Access) bool { return !a.Write })
+	}
+	worst, parts := s.whole(), make([]PartDecision, 0, len(read.Parts))
+	var needs []string
+	byMode := false // some part is allowed by the mode and not by a rule
+	for i := range read.Parts {
+		part := &read.Parts[i]
+		f, moded := s.judge(part)
+		outcome, _ := p.outcome(f)
+		name, _ := f.name()
+		parts = append(parts, PartDecision{Text: part.Text, Outcome: outcome, Rule: name})
+		byMode = byMode || moded
+		for _, need := range f.needs {
+			if !slices.Contains(needs, need) {
+				needs = append(needs, need)
+			}
+		}
+		if f.before(worst) || worst.rank == granted && f.rank == granted && worst.rule == nil && f.rule != nil {
+			worst = f
+		}
+	}
+	if worst.rank == granted && byMode {
+		worst.rule = nil
+	}
+	if worst.rank == lacking {
+		worst.needs = needs
+	}
+	d := p.decide(worst)
+	d.Parts, d.Paths = parts, s.paths
+	return d
+}
+
+// whole is what the rules say of every command, one without parts too.
+func (s *script) whole() finding {
+	for _, e := range []struct {
+		effect Effect
+		rank   rank
+	}{{Deny, denied}, {Ask, doubted}} {
+		if i := s.bash[e.effect].bare; i != none {
+			return s.ruled(e.rank, i, usage{tool: Bash}, nil)
+		}
+	}
+	if s.mode == Plan {
+		return finding{rank: planned}
+	}
+	return finding{rank: granted}
+}
+
+// judge gives what decides on a part, and whether it is the mode that allows the command
+// in it.
+func (s *script) judge(part *shell.Part) (worst finding, moded bool) {
+	worst = s.command(part)
+	moded = worst.rank == granted && worst.rule == nil && !s.needless(part)
+	needs := worst.needs
+	take := func(f finding) {
+		if f.rank == lacking {
+			needs = append(needs, f.needs...)
+		}
+		if f.before(worst) || worst.rank == granted && f.rank == granted && worst.rule == nil && !moded {
+			worst = f
+		}
+	}
+	for _, a := range part.Accesses {
+		take(s.access(a))
+	}
+	for _, run := range part.Runs {
+		take(s.run(run))
+	}
+	worst.needs = needs
+	return worst, moded
+}
+
+// command judges a part's words.
+func (s *script) command(part *shell.Part) finding {
+	for _, e := range []struct {
+		effect Effect
+		rank   rank
+	}{{Deny, denied}, {Ask, doubted}} {
+		if i := s.meets(e.effect, part); i != none {
+			f := s.ruled(e.rank, i, usage{tool: Bash}, nil)
+			f.part = part
+			return f
+		}
+	}
+	f := finding{part: part}
+	switch allow := s.bash[Allow]; {
+	case s.mode == Plan:
+		f.rank = planned
+	case s.needless(part):
+		f.rank = granted
+	default:
+		i := s.covered(allow, part)
+		switch {
+		case i != none:
+			f = s.ruled(granted, i, usage{tool: Bash}, nil)
+			f.part = part
+		case s.mode == Bypass:
+			f.rank = granted
+		default:
+			f.rank, f.needs = lacking, []string{suggest(part)}
+		}
+	}
+	return f
+}
+
+// meets gives the first deny or ask rule that a part could be meant by.
+func (s *script) meets(e Effect, part *shell.Part) int {
+	law := s.bash[e]
+	for i := range law.patterns {
+		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].May(*part) {
+			return min(rule, law.bare)
+		}
+	}
+	return law.bare
+}
+
+// covered gives the first allow rule that certainly means a part.
+func (s *script) covered(law bashLaw, part *shell.Part) int {
+	for i := range law.patterns {
+		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].Covers(*part) {
+			return min(rule, law.bare)
+		}
+	}
+	return law.bare
+}
+
+// needless reports whether a part needs no rule: it is neutral, and stays inside.
+func (s *script) needless(part *shell.Part) bool {
+	if !part.Neutral || part.Opaque != "" {
+		return false
+	}
+	for _, to := range part.Inside {
+		if !to.Literal {
+			return false
+		}
+		if _, problem, _ := s.locate(to.Text, s.files, true); problem != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// access judges a redirection as Read or Edit of its target.
+func (s *script) access(a shell.Access) finding {
+	u := usage{tool: Read, redirect: true}
+	if a.Write {
+		u.tool = Edit
+	}
+	if !a.Path.Literal {
+		return s.dark(a.Path.Text, u)
+	}
+	if s.free(a.Path.Text) || descriptor(a.Path.Text) && !(a.Write && s.readsFile) {
+		return finding{rank: granted}
+	}
+	t, problem, elsewhere := s.locate(a.Path.Text, s.files, true)
+	if problem != "" {
+		return misplaced(u, a.Path.Text, problem, elsewhere, t)
+	}
+	s.paths = append(s.paths, t.resolved())
+	f := s.weigh(&t, u)
+	if f.rank != lacking && (f.rank != granted || f.rule != nil) {
+		return f
+	}
+	if i := s.bash[Allow].bare; i != none {
+		return s.ruled(granted, i, u, &t)
+	}
+	if f.rank == lacking {
+		f.needs = s.editRules(&t)
+	}
+	return f
+}
+
+// dark judges a redirection whose target can't be told: every objection to some path
+// counts, and only what allows everything allows it.
+func (s *script) dark(text string, u usage) finding {
+	t := &target{text: text, dark: true}
+	if f := s.object(t, u); f.rank != granted {
+		return f
+	}
+	switch i := s.bash[Allow].bare; {
+	case i != none:
+		return s.ruled(granted, i, u, t)
+	case s.mode == Bypass:
+		return finding{rank: granted, use: u, target: t}
+	}
+	return finding{rank: lacking, use: u, target: t, needs: []string{`"Bash"`}}
+}
+
+// run judges a file that a command executes, if it is inside.
+func (s *script) run(path shell.Path) finding {
+	if !path.Literal {
+		return finding{rank: granted}
+	}
+	t, problem, _ := s.locate(path.Text, s.files, true)
+	if problem != "" {
+		return finding{rank: granted}
+	}
+	return s.object(&t, usage{tool: Bash})
+}

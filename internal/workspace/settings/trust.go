@@ -19,9 +19,12 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
+// TrustLock is the name of the file in the state directory that is locked while the
+// trust store is changed. It is the first that is made there, and stays.
+const TrustLock = "trust.lock"
+
 const (
 	trustName    = "trust.json"
-	trustLock    = "trust.lock"
 	trustVersion = 1
 	maxTrust     = 4 << 20         // bytes
 	lockWait     = 5 * time.Second // for another process to finish its change
@@ -105,7 +108,7 @@ func changeTrust(state string, change func(*trustStore) error) error {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return storage(err)
 	}
-	lock, err := os.OpenFile(filepath.Join(state, trustLock), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := os.OpenFile(filepath.Join(state, TrustLock), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return storage(err)
 	}

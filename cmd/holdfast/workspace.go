@@ -15,8 +15,8 @@ import (
 // workspaceCommand serves a project directory to an agent, and holds what explains and
 // shows it.
 func (a *app) workspaceCommand() *cobra.Command {
-	return group("workspace", "Give an agent one project directory, by the owner's rules",
-		a.workspaceCheckCommand())
+	return a.workspaceServing(group("workspace", "Give an agent one project directory, by the owner's rules",
+		a.workspaceCheckCommand()))
 }
 
 // place is where a workspace is, and where its owner's settings are: flags that the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
+	"github.com/holdfast-mcp/holdfast/internal/sandbox"
 )
 
 // survey is the roots as they were at one time: what a command must not reach, and what
@@ -113,7 +114,7 @@ func (v *survey) git(e entry) {
 			return false
 		}
 		rel = filepath.ToSlash(rel)
-		if gitRuns(rel) {
+		if sandbox.GitRuns(rel) {
 			v.guard(in)
 			return true
 		}

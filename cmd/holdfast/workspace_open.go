@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
 	"github.com/holdfast-mcp/holdfast/internal/call"
@@ -68,6 +68,10 @@ type openedWorkspace struct {
 	diagnosis sandbox.Diagnosis
 	box       string // the sandbox's name
 	log       *slog.Logger
+
+	late  late
+	ready chan struct{} // closed when what is below is set, and all that is above
+	err   error         // why nothing can be served
 }
 
 // workspaceState is where the state of a workspace lies.
@@ -82,10 +86,12 @@ func workspaceState(s *settings.Settings) string {
 	return filepath.Join(s.State, workspacesName, cut(name, 40)+"-"+hex.EncodeToString(sum[:8]))
 }
 
-// openWorkspace settles what counts and wires the rooms from the inside out. journal
-// makes the audit; environ is what the workspace's commands may get of.
+// openWorkspace settles what counts, and opens what every call needs. journal makes the
+// audit; environ is what the workspace's commands may get of. What takes longer, the
+// probe of the sandbox above all, is done meanwhile: initialize is answered, and nothing
+// else before it is done.
 func openWorkspace(ctx context.Context, o settings.Options, name string, environ []string, log *slog.Logger, journal func(state, session string) (workspaceJournal, error)) (_ *openedWorkspace, err error) {
-	w := &openedWorkspace{name: name, session: strings.ToLower(rand.Text()), log: log}
+	w := &openedWorkspace{name: name, session: strings.ToLower(rand.Text()), log: log, ready: make(chan struct{})}
 	if w.settings, err = settings.Load(o); err != nil {
 		return nil, err
 	}
@@ -95,18 +101,28 @@ func openWorkspace(ctx context.Context, o settings.Options, name string, environ
 		}
 	}()
 	w.state = workspaceState(w.settings)
-	base := workspace.Confinement(w.settings, environ)
-	if err := w.chooseShell(ctx, base); err != nil {
-		return nil, err
-	}
-	w.chooseSearch(environ)
 	if w.ledger, err = ledger.Open(filepath.Join(w.state, ledgerName), time.Now); err != nil {
 		return nil, err
 	}
 	if w.journal, err = journal(w.state, w.session); err != nil {
 		return nil, err
 	}
-	return w, w.wire()
+	w.late.first = dispatch.NewCatalogue(approval.Settings{}, []approval.Server{{Name: name, Version: 1, Named: true, Enabled: true}}, nil)
+	w.gateway, err = gateway.New(gateway.Options{
+		Tools: &w.late, Desk: &w.late, Tokens: noTokens{}, Journal: w.journal, Face: "direct",
+		Version: version, Now: time.Now, Log: w.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(w.ready)
+		if w.err = w.chooseShell(ctx, workspace.Confinement(w.settings, environ)); w.err == nil {
+			w.chooseSearch(environ)
+			w.err = w.wire()
+		}
+	}()
+	return w, nil
 }
 
 // chooseShell settles how commands are run, if at all.
@@ -193,11 +209,9 @@ func (w *openedWorkspace) wire() error {
 	if err != nil {
 		return err
 	}
-	w.gateway, err = gateway.New(gateway.Options{
-		Tools: w.server.Tools(), Desk: desk, Tokens: noTokens{}, Journal: w.journal, Face: "direct",
-		Version: version, Now: time.Now, Log: w.log,
-	})
-	return err
+	w.late.desk.Store(desk)
+	w.late.tools.Store(w.server.Tools())
+	return nil
 }
 
 func (w *openedWorkspace) folder() string { return filepath.Join(w.state, sessionsName, w.session) }
@@ -205,14 +219,24 @@ func (w *openedWorkspace) folder() string { return filepath.Join(w.state, sessio
 // serve serves the one connection until it ends or ctx does. It returns when everything
 // that its calls started is gone.
 func (w *openedWorkspace) serve(ctx context.Context, c wire.Conn) error {
+	go w.tidy()
+	err := w.gateway.ServeConn(ctx, &patientConn{Conn: c, w: w}, w.name, dispatch.Local())
+	<-w.ready
+	if w.server != nil {
+		w.server.Close()
+	}
+	w.journal.Enqueue(w.entry("workspace_closed", map[string]string{"session": w.session}))
+	if w.err != nil {
+		return w.err
+	}
+	return err
+}
+
+// opened writes down what the session goes by.
+func (w *openedWorkspace) opened() {
 	w.journal.Enqueue(w.entry("workspace_opened", map[string]string{
 		"directory": w.settings.Dir, "mode": string(w.settings.Mode), "sandbox": w.sandboxWord(), "session": w.session,
 	}))
-	go w.tidy()
-	err := w.gateway.ServeConn(ctx, c, w.name, dispatch.Local())
-	w.server.Close()
-	w.journal.Enqueue(w.entry("workspace_closed", map[string]string{"session": w.session}))
-	return err
 }
 
 // entry is an audit entry about the workspace itself.
@@ -241,6 +265,9 @@ func (w *openedWorkspace) tidy() {
 // close gives everything back. Outputs go with the session; what was moved away stays.
 func (w *openedWorkspace) close() {
 	if w.gateway != nil {
+		<-w.ready
+	}
+	if w.gateway != nil {
 		w.gateway.Close()
 	}
 	if w.server != nil {
@@ -267,18 +294,3 @@ func (noTokens) TokenByHash(context.Context, [32]byte) (dispatch.Token, error) {
 
 func (noTokens) TouchToken(string, time.Time) {}
 
-// rootOutsideContainer reports whether this process may do anything on this machine.
-func rootOutsideContainer() bool {
-	if runtime.GOOS == "windows" || os.Geteuid() != 0 {
-		return false
-	}
-	for _, sign := range []string{"/.dockerenv", "/run/.containerenv"} {
-		if _, err := os.Stat(sign); err == nil {
-			return false
-		}
-	}
-	// systemd tells a container so; nothing else of the environment is to be believed,
-	// but this one is of the first process.
-	b, err := os.ReadFile("/proc/1/environ")
-	return err != nil || !strings.Contains("\x00"+string(b), "\x00container=")
-}

@@ -74,7 +74,15 @@ func (a *app) serveWorkspace(ctx context.Context, flags workspaceFlags) error {
 		return err
 	}
 	defer w.close()
-	a.banner(w)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		if <-w.ready; w.err == nil {
+			w.opened()
+			a.banner(w)
+		}
+	}()
+	defer func() { <-told }()
 	conn := newAgentConn(a.in, a.out, workspaceMessage, a.badLine)
 	conn.patience = disconnected
 	defer conn.Close()

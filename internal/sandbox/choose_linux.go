@@ -93,7 +93,7 @@ if [ "$1" = namespaces ] && [ "$2" = none ]; then
     case "$name" in Inter-*|face|lo:*) ;; *) fail "there is a network: $name";; esac
   done </proc/net/dev
 fi
-if : 2>/dev/null >"$3"; then fail "the folder above the workspace can be written"; fi
+if (: >"$3") 2>/dev/null; then fail "the folder above the workspace can be written"; fi
 shift 3
 for f; do
   if [ -d "$f" ]; then

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/holdfast-mcp/holdfast/core/shell"
 )
@@ -41,7 +42,26 @@ type finding struct {
 	part     *shell.Part
 	problem  string   // of unread and outside
 	placed   bool     // of outside: another folder would help
-	needs    []string // of lacking: the rules that would allow it
+	lack     lack     // of lacking
+}
+
+// lack is what would allow a call that nothing allows.
+type lack struct {
+	rules []string // for permissions.allow, in quotes
+	mode  Mode
+}
+
+// and joins what two parts lack.
+func (l lack) and(other lack) lack {
+	for _, rule := range other.rules {
+		if !slices.Contains(l.rules, rule) {
+			l.rules = append(l.rules[:len(l.rules):len(l.rules)], rule)
+		}
+	}
+	if l.mode == "" || other.mode == Bypass {
+		l.mode = other.mode
+	}
+	return l
 }
 
 // before reports whether f decides rather than other.
@@ -184,15 +204,7 @@ func (p *Policy) explainDoubt(f finding, act, rule string, at Place) (reason, re
 }
 
 func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
-	needs := f.needs
-	if needs == nil {
-		needs = p.editRules(f.target)
-	}
-	mode := Bypass
-	if f.use.writes() && !f.target.dark && f.part == nil {
-		mode = AcceptEdits
-	}
-	fix := fmt.Sprintf("add %s to permissions.allow, or start the server with --mode %s", listed(needs), mode)
+	fix := fmt.Sprintf("add %s to permissions.allow, or start the server with --mode %s", listed(f.lack.rules), f.lack.mode)
 	remedy = "The owner can " + fix + "."
 	if p.mode == DontAsk {
 		return fmt.Sprintf("%s is allowed by no rule, and the mode dontAsk refuses what no rule allows: %s.", act, fix), remedy

@@ -40,9 +40,9 @@ type finding struct {
 	use      usage
 	target   *target
 	part     *shell.Part
-	problem  string   // of unread and outside
-	placed   bool     // of outside: another folder would help
-	lack     lack     // of lacking
+	problem  string // of unread and outside
+	placed   bool   // of outside: another folder would help
+	lack     lack   // of lacking
 }
 
 // lack is what would allow a call that nothing allows.

@@ -159,7 +159,8 @@ var table = []row{
 	{
 		room: "cmd/holdfast",
 		rooms: append(slices.Clone(lawWire), "internal/store", "internal/upstream", "internal/config",
-			"internal/intake", "internal/call", "internal/gateway", "internal/admin", "internal/offline"),
+			"internal/intake", "internal/call", "internal/gateway", "internal/admin", "internal/offline",
+			"core/policy", "internal/workspace/settings", "internal/workspace/judge"),
 		libs: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term",
 			"github.com/modelcontextprotocol/go-sdk",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/shell"
 )
@@ -180,9 +181,12 @@ func (p *Policy) explainGuard(f finding, act string) (reason, remedy string) {
 		return fmt.Sprintf("%s is refused: %s belongs to Holdfast itself, and no rule and no mode lets it be written here.", act, shown(f.guard.name)),
 			"The owner changes it by hand."
 	}
-	rule := p.editRules(f.target)
-	return fmt.Sprintf("%s is refused: %s is protected in every mode, as it can run programs, unless an allow rule holds this very name.", act, shown(f.guard.name)),
-		fmt.Sprintf("The owner can add %s to permissions.allow.", listed(rule))
+	reason = fmt.Sprintf("%s is refused: %s is protected in every mode, as it can run programs, unless an allow rule holds this very name.", act, shown(f.guard.name))
+	remedy = fmt.Sprintf("The owner can add %s to permissions.allow.", quoted("Edit("+p.patternOf(f.target.real)+")"))
+	if f.target.real != f.target.given {
+		remedy = strings.TrimSuffix(remedy, ".") + ", and " + shown(f.target.real) + " must be named by that path."
+	}
+	return reason, remedy
 }
 
 func (p *Policy) explainDoubt(f finding, act, rule string, at Place) (reason, remedy string) {

@@ -34,10 +34,8 @@ func (l links) real(abs string, depth int) (string, error) {
 
 // world is a policy in the making: /ws is the workspace, /extra an additional directory.
 type world struct {
-	config    Config
-	files     links
-	project   []string // lists of project settings, as allow, ask and deny
-	contracts []ContractSpec
+	config Config
+	files  links
 }
 
 func newWorld(mode Mode) *world {

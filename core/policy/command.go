@@ -198,14 +198,12 @@ func (s *script) dark(text string, u usage) finding {
 	return finding{rank: lacking, use: u, target: t, lack: lack{[]string{`"Bash"`}, Bypass}}
 }
 
-// run judges a file that a command executes, if it is inside.
+// run judges a file that a command executes, if it is inside. Rules speak of commands,
+// so only the contracts have a say.
 func (s *script) run(path shell.Path) finding {
-	if !path.Literal {
+	if !path.Literal || len(s.contracts) == 0 {
 		return finding{rank: granted}
 	}
-	t, problem, _ := s.locate(path.Text, s.files, true)
-	if problem != "" {
-		return finding{rank: granted}
-	}
-	return s.object(&t, usage{tool: Bash})
+	t := s.inside(path.Text, s.files)
+	return s.contracted(&t, usage{tool: Bash})
 }

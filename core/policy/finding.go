@@ -220,7 +220,11 @@ func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
 // arguments: there may be secrets in them.
 func (f finding) act() string {
 	if f.part != nil {
-		return "Running " + brief(f.part.Text)
+		s := "Running " + brief(f.part.Text)
+		if f.part.Opaque != "" {
+			s += " (which may be any command, as " + f.part.Opaque + ")"
+		}
+		return s
 	}
 	if f.target == nil {
 		return "The command"

@@ -150,9 +150,6 @@ func (p *Policy) object(t *target, u usage) finding {
 			return finding{rank: guarded, guard: guards[0], use: u, target: t}
 		}
 	}
-	if u.tool == Bash {
-		return asked // rules speak of commands, not of the files that they run
-	}
 	if i := p.first(Deny, u.tool, t); i != none {
 		return p.ruled(denied, i, u, t)
 	}

@@ -35,7 +35,7 @@ func (p *Policy) judgeCommand(c Call, files Files) Decision {
 		parts = append(parts, PartDecision{Text: part.Text, Outcome: outcome, Rule: name})
 		byMode = byMode || moded
 		all = all.and(f.lack)
-		if f.before(worst) || worst.rank == granted && f.rank == granted && worst.rule == nil && f.rule != nil {
+		if f.before(worst) {
 			worst = f
 		}
 	}
@@ -72,7 +72,7 @@ func (s *script) judge(part *shell.Part) (worst finding, moded bool) {
 	all := worst.lack
 	take := func(f finding) {
 		all = all.and(f.lack)
-		if f.before(worst) || worst.rank == granted && f.rank == granted && worst.rule == nil && !moded {
+		if f.before(worst) && !(moded && f.rank == granted) {
 			worst = f
 		}
 	}
@@ -175,7 +175,7 @@ func (s *script) access(a shell.Access) finding {
 	s.paths = append(s.paths, t.resolved())
 	f := s.weigh(&t, u)
 	if i := s.bash[Allow].bare; i != none && f.rank >= lacking {
-		if all := s.ruled(granted, i, u, &t); f.rule == nil || all.before(f) {
+		if all := s.ruled(granted, i, u, &t); f.rule == nil || all.order.before(f.order) {
 			return all
 		}
 	}

@@ -65,15 +65,23 @@ func (l lack) and(other lack) lack {
 	return l
 }
 
-// before reports whether f decides rather than other.
+// before reports whether f decides rather than other. Of findings that object to
+// nothing the first that names a rule does.
 func (f finding) before(other finding) bool {
-	if f.rank != other.rank {
+	switch {
+	case f.rank != other.rank:
 		return f.rank < other.rank
+	case f.rank == granted:
+		return f.rule != nil && other.rule == nil
 	}
-	if f.order.layer != other.order.layer {
-		return f.order.layer < other.order.layer
+	return f.order.before(other.order)
+}
+
+func (o order) before(other order) bool {
+	if o.layer != other.layer {
+		return o.layer < other.layer
 	}
-	return f.order.place < other.order.place
+	return o.place < other.place
 }
 
 // misplaced is a finding on a path that can't be judged further.

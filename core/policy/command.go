@@ -25,7 +25,7 @@ func (p *Policy) judgeCommand(c Call, files Files) Decision {
 		s.readsFile = s.readsFile || slices.ContainsFunc(read.Parts[i].Accesses, func(a shell.Access) bool { return !a.Write })
 	}
 	worst, parts := s.whole(), make([]PartDecision, 0, len(read.Parts))
-	var needs []string
+	var all lack
 	byMode := false // some part is allowed by the mode and not by a rule
 	for i := range read.Parts {
 		part := &read.Parts[i]
@@ -34,21 +34,15 @@ func (p *Policy) judgeCommand(c Call, files Files) Decision {
 		name, _ := f.name()
 		parts = append(parts, PartDecision{Text: part.Text, Outcome: outcome, Rule: name})
 		byMode = byMode || moded
-		for _, need := range f.needs {
-			if !slices.Contains(needs, need) {
-				needs = append(needs, need)
-			}
-		}
-		if f.before(worst) || worst.rank == granted && f.rank == granted && worst.rule == nil && f.rule != nil {
+		all = all.and(f.lack)
+		if f.before(worst) {
 			worst = f
 		}
 	}
 	if worst.rank == granted && byMode {
 		worst.rule = nil
 	}
-	if worst.rank == lacking {
-		worst.needs = needs
-	}
+	worst.lack = all
 	d := p.decide(worst)
 	d.Parts, d.Paths = parts, s.paths
 	return d
@@ -75,12 +69,10 @@ func (s *script) whole() finding {
 func (s *script) judge(part *shell.Part) (worst finding, moded bool) {
 	worst = s.command(part)
 	moded = worst.rank == granted && worst.rule == nil && !s.needless(part)
-	needs := worst.needs
+	all := worst.lack
 	take := func(f finding) {
-		if f.rank == lacking {
-			needs = append(needs, f.needs...)
-		}
-		if f.before(worst) || worst.rank == granted && f.rank == granted && worst.rule == nil && !moded {
+		all = all.and(f.lack)
+		if f.before(worst) && !(moded && f.rank == granted) {
 			worst = f
 		}
 	}
@@ -90,7 +82,7 @@ func (s *script) judge(part *shell.Part) (worst finding, moded bool) {
 	for _, run := range part.Runs {
 		take(s.run(run))
 	}
-	worst.needs = needs
+	worst.lack = all
 	return worst, moded
 }
 
@@ -121,7 +113,7 @@ func (s *script) command(part *shell.Part) finding {
 		case s.mode == Bypass:
 			f.rank = granted
 		default:
-			f.rank, f.needs = lacking, []string{suggest(part)}
+			f.rank, f.lack = lacking, lack{[]string{suggest(part)}, Bypass}
 		}
 	}
 	return f
@@ -182,14 +174,10 @@ func (s *script) access(a shell.Access) finding {
 	}
 	s.paths = append(s.paths, t.resolved())
 	f := s.weigh(&t, u)
-	if f.rank != lacking && (f.rank != granted || f.rule != nil) {
-		return f
-	}
-	if i := s.bash[Allow].bare; i != none {
-		return s.ruled(granted, i, u, &t)
-	}
-	if f.rank == lacking {
-		f.needs = s.editRules(&t)
+	if i := s.bash[Allow].bare; i != none && f.rank >= lacking {
+		if all := s.ruled(granted, i, u, &t); f.rule == nil || all.order.before(f.order) {
+			return all
+		}
 	}
 	return f
 }
@@ -207,17 +195,15 @@ func (s *script) dark(text string, u usage) finding {
 	case s.mode == Bypass:
 		return finding{rank: granted, use: u, target: t}
 	}
-	return finding{rank: lacking, use: u, target: t, needs: []string{`"Bash"`}}
+	return finding{rank: lacking, use: u, target: t, lack: lack{[]string{`"Bash"`}, Bypass}}
 }
 
-// run judges a file that a command executes, if it is inside.
+// run judges a file that a command executes, if it is inside. Rules speak of commands,
+// so only the contracts have a say.
 func (s *script) run(path shell.Path) finding {
-	if !path.Literal {
+	if !path.Literal || len(s.contracts) == 0 {
 		return finding{rank: granted}
 	}
-	t, problem, _ := s.locate(path.Text, s.files, true)
-	if problem != "" {
-		return finding{rank: granted}
-	}
-	return s.object(&t, usage{tool: Bash})
+	t := s.inside(path.Text, s.files)
+	return s.contracted(&t, usage{tool: Bash})
 }

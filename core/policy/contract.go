@@ -107,6 +107,15 @@ func (o opinion) restricts(other opinion) bool {
 	return o.effect != NoEffect && o.effect != Allow && (other.effect == NoEffect || other.effect == Allow || o.effect < other.effect)
 }
 
+// or gives the opinion that decides of two: the stronger, or the first in the file.
+func (o opinion) or(other opinion) opinion {
+	first := other.effect == o.effect && other.rule >= 0 && (o.rule < 0 || other.rule < o.rule)
+	if other.restricts(o) || first {
+		return other
+	}
+	return o
+}
+
 // on gives the most restrictive opinion on one spelling of a path, over the axes; of
 // equal ones the first. The defaults speak for each axis that no rule names, unless
 // silent.

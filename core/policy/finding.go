@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/shell"
 )
@@ -39,20 +41,47 @@ type finding struct {
 	use      usage
 	target   *target
 	part     *shell.Part
-	problem  string   // of unread and outside
-	placed   bool     // of outside: another folder would help
-	needs    []string // of lacking: the rules that would allow it
+	problem  string // of unread and outside
+	placed   bool   // of outside: another folder would help
+	lack     lack   // of lacking
 }
 
-// before reports whether f decides rather than other.
+// lack is what would allow a call that nothing allows.
+type lack struct {
+	rules []string // for permissions.allow, in quotes
+	mode  Mode
+}
+
+// and joins what two parts lack.
+func (l lack) and(other lack) lack {
+	for _, rule := range other.rules {
+		if !slices.Contains(l.rules, rule) {
+			l.rules = append(l.rules[:len(l.rules):len(l.rules)], rule)
+		}
+	}
+	if l.mode == "" || other.mode == Bypass {
+		l.mode = other.mode
+	}
+	return l
+}
+
+// before reports whether f decides rather than other. Of findings that object to
+// nothing the first that names a rule does.
 func (f finding) before(other finding) bool {
-	if f.rank != other.rank {
+	switch {
+	case f.rank != other.rank:
 		return f.rank < other.rank
+	case f.rank == granted:
+		return f.rule != nil && other.rule == nil
 	}
-	if f.order.layer != other.order.layer {
-		return f.order.layer < other.order.layer
+	return f.order.before(other.order)
+}
+
+func (o order) before(other order) bool {
+	if o.layer != other.layer {
+		return o.layer < other.layer
 	}
-	return f.order.place < other.order.place
+	return o.place < other.place
 }
 
 // misplaced is a finding on a path that can't be judged further.
@@ -160,9 +189,12 @@ func (p *Policy) explainGuard(f finding, act string) (reason, remedy string) {
 		return fmt.Sprintf("%s is refused: %s belongs to Holdfast itself, and no rule and no mode lets it be written here.", act, shown(f.guard.name)),
 			"The owner changes it by hand."
 	}
-	rule := p.editRules(f.target)
-	return fmt.Sprintf("%s is refused: %s is protected in every mode, as it can run programs, unless an allow rule holds this very name.", act, shown(f.guard.name)),
-		fmt.Sprintf("The owner can add %s to permissions.allow.", listed(rule))
+	reason = fmt.Sprintf("%s is refused: %s is protected in every mode, as it can run programs, unless an allow rule holds this very name.", act, shown(f.guard.name))
+	remedy = fmt.Sprintf("The owner can add %s to permissions.allow.", quoted("Edit("+p.patternOf(f.target.real)+")"))
+	if f.target.real != f.target.given {
+		remedy = strings.TrimSuffix(remedy, ".") + ", and " + shown(f.target.real) + " must be named by that path."
+	}
+	return reason, remedy
 }
 
 func (p *Policy) explainDoubt(f finding, act, rule string, at Place) (reason, remedy string) {
@@ -184,15 +216,7 @@ func (p *Policy) explainDoubt(f finding, act, rule string, at Place) (reason, re
 }
 
 func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
-	needs := f.needs
-	if needs == nil {
-		needs = p.editRules(f.target)
-	}
-	mode := Bypass
-	if f.use.writes() && !f.target.dark && f.part == nil {
-		mode = AcceptEdits
-	}
-	fix := fmt.Sprintf("add %s to permissions.allow, or start the server with --mode %s", listed(needs), mode)
+	fix := fmt.Sprintf("add %s to permissions.allow, or start the server with --mode %s", listed(f.lack.rules), f.lack.mode)
 	remedy = "The owner can " + fix + "."
 	if p.mode == DontAsk {
 		return fmt.Sprintf("%s is allowed by no rule, and the mode dontAsk refuses what no rule allows: %s.", act, fix), remedy
@@ -204,7 +228,11 @@ func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
 // arguments: there may be secrets in them.
 func (f finding) act() string {
 	if f.part != nil {
-		return "Running " + brief(f.part.Text)
+		s := "Running " + brief(f.part.Text)
+		if f.part.Opaque != "" {
+			s += " (which may be any command, as " + f.part.Opaque + ")"
+		}
+		return s
 	}
 	if f.target == nil {
 		return "The command"

@@ -44,9 +44,9 @@ func parseIgnored(line string) (l ignored, ok bool) {
 		l.segs = append(l.segs, segment{deep: true})
 	}
 	for n, name := range names {
-		if name == "**" && n == len(names)-1 {
+		if allStars(name) && n == len(names)-1 {
 			name = "*" // something below, not the folder itself
-			if n > 0 {
+			if anchored {
 				l.segs = append(l.segs, segment{deep: true})
 			}
 		}

@@ -132,11 +132,10 @@ func (p *Policy) weigh(t *target, u usage) finding {
 	if i := p.first(Allow, u.tool, t); i != none {
 		return p.ruled(granted, i, u, t)
 	}
-	switch {
-	case !u.writes(), p.mode == Bypass, p.mode == AcceptEdits && !t.dark:
+	if !u.writes() || p.mode == Bypass || p.mode == AcceptEdits {
 		return finding{rank: granted, use: u, target: t}
 	}
-	return finding{rank: lacking, use: u, target: t}
+	return finding{rank: lacking, use: u, target: t, lack: lack{p.editRules(t), AcceptEdits}}
 }
 
 // object gives the first objection to a target: of the contracts, of what is protected,
@@ -150,9 +149,6 @@ func (p *Policy) object(t *target, u usage) finding {
 		if guards := p.guards(t); len(guards) > 0 {
 			return finding{rank: guarded, guard: guards[0], use: u, target: t}
 		}
-	}
-	if u.tool == Bash {
-		return asked // rules speak of commands, not of the files that they run
 	}
 	if i := p.first(Deny, u.tool, t); i != none {
 		return p.ruled(denied, i, u, t)
@@ -175,9 +171,7 @@ func (p *Policy) contracted(t *target, u usage) finding {
 			o = c.anywhere(u.axes())
 		}
 		for n := range t.views {
-			if on := c.on(&t.views[n], t.folder, u.search, u.axes()); on.restricts(o) {
-				o = on
-			}
+			o = o.or(c.on(&t.views[n], t.folder, u.search, u.axes()))
 		}
 		f := finding{rank: contracted, contract: c, opinion: o, use: u, target: t}
 		switch o.effect {

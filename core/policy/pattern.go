@@ -95,7 +95,7 @@ func newPattern(base, rest string, fold bool) (pattern, error) {
 		return pattern{}, errors.New(`names nothing: write "**" after the slash for all that is below`)
 	}
 	names := strings.Split(body, "/")
-	if !anchored && names[0] != "**" {
+	if !anchored {
 		p.segs = append(p.segs, segment{deep: true})
 	}
 	for _, name := range names {

@@ -44,6 +44,7 @@ func (l Layer) String() string {
 		return "project-local"
 	case Project:
 		return "project"
+	case NoLayer:
 	}
 	return "unknown layer"
 }
@@ -87,6 +88,7 @@ func (e Effect) String() string {
 		return "ask"
 	case Allow:
 		return "allow"
+	case NoEffect:
 	}
 	return "none"
 }

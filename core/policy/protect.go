@@ -32,9 +32,8 @@ func protectedName(name string) string {
 
 // guard is a protected path that a target is or lies in.
 type guard struct {
-	name   string
-	lifted bool // false also where nothing can
-	own    bool // of this program: nothing lifts it
+	name string
+	own  bool // of this program: nothing lifts it
 }
 
 // guards gives what protects a target, in the order of its names, the lifted ones left

@@ -43,7 +43,7 @@ type class struct {
 // parseSegment reads one name of a pattern, folded already where fold says so. The
 // error ends a sentence that begins with the pattern.
 func parseSegment(text string, fold bool) (segment, error) {
-	if text == "**" {
+	if allStars(text) {
 		return segment{deep: true}, nil
 	}
 	var tokens []token
@@ -60,6 +60,10 @@ func parseSegment(text string, fold bool) (segment, error) {
 	}
 	return newSegment(tokens), nil
 }
+
+// allStars reports whether a name stands for any number of folders: git takes more
+// stars than two for two.
+func allStars(text string) bool { return len(text) > 1 && strings.Trim(text, "*") == "" }
 
 func parseToken(text string, fold bool) (t token, rest string, err error) {
 	r, size := utf8.DecodeRuneInString(text)

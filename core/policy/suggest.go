@@ -87,9 +87,6 @@ func brief(text string) string {
 // editRules gives the allow rules, in quotes, that cover a target to be written: one for
 // each spelling that it has.
 func (p *Policy) editRules(t *target) []string {
-	if t.dark {
-		return []string{`"Bash"`}
-	}
 	var rules []string
 	for _, abs := range []string{t.given, t.real} {
 		rule := quoted("Edit(" + p.patternOf(abs) + ")")

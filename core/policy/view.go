@@ -98,17 +98,19 @@ func (p *Policy) locate(text string, files Files, walked bool) (t target, proble
 	if t.real != t.given {
 		t.views = append(t.views, p.view(t.real))
 	}
-	if walked && strings.Contains(text, "..") {
-		return p.walk(t, files)
+	if walked {
+		problem, outside = p.walk(&t, files)
 	}
-	return t, "", false
+	return t, problem, outside
 }
+
+const unresolved = "can't be resolved (a loop of links, or a folder that can't be searched)"
 
 // resolve finds the real path and its root.
 func (p *Policy) resolve(t *target, files Files) (problem string, outside bool) {
 	real, err := files.Real(t.given)
 	if err != nil || !path.IsAbs(real) {
-		return "can't be resolved (a loop of links, or a folder that can't be searched)", false
+		return unresolved, false
 	}
 	t.real = path.Clean(real)
 	v := p.view(t.real)
@@ -120,35 +122,67 @@ func (p *Policy) resolve(t *target, files Files) (problem string, outside bool) 
 	return "", false
 }
 
-// walk adds where the kernel gets to, name by name: "link/.." is the parent of what the
-// link leads to.
-func (p *Policy) walk(t target, files Files) (target, string, bool) {
-	abs := t.text
-	if !path.IsAbs(abs) {
-		abs = p.roots[0].path + "/" + abs
+// walk adds where the kernel gets to where that is another place.
+func (p *Policy) walk(t *target, files Files) (problem string, outside bool) {
+	if !strings.Contains(t.text, "..") {
+		return "", false
 	}
-	at := "/"
-	for _, name := range strings.Split(abs, "/") {
-		switch name {
-		case "", ".":
-		case "..":
-			real, err := files.Real(at)
-			if err != nil {
-				return t, "can't be resolved (a loop of links, or a folder that can't be searched)", false
-			}
-			at = path.Dir(path.Clean(real))
-		default:
-			at = path.Join(at, name)
-		}
+	at, err := p.walkTo(t.text, files)
+	if err != nil {
+		return unresolved, false
 	}
-	walked := target{text: t.text, given: at}
+	walked := target{given: at}
 	if problem, outside := p.resolve(&walked, files); problem != "" {
-		return t, problem, outside
+		return problem, outside
 	}
 	if walked.real != t.real {
 		t.views = append(t.views, p.view(walked.real))
 	}
-	return t, "", false
+	return "", false
+}
+
+// walkTo follows a path name by name, as the kernel does: "link/.." is the parent of
+// what the link leads to. Links at the end are left.
+func (p *Policy) walkTo(text string, files Files) (string, error) {
+	if !path.IsAbs(text) {
+		text = p.roots[0].path + "/" + text
+	}
+	at := "/"
+	for _, name := range strings.Split(text, "/") {
+		if name != ".." {
+			at = path.Join(at, name)
+			continue
+		}
+		real, err := files.Real(at)
+		if err != nil {
+			return "", err
+		}
+		at = path.Dir(path.Clean(real))
+	}
+	return at, nil
+}
+
+// inside gives the target of a path in as far as it lies inside the roots: its
+// spellings that do, by whatever way they lead there.
+func (p *Policy) inside(text string, files Files) target {
+	t := target{text: text, given: clean(text, p.roots[0].path)}
+	t.real = t.given
+	all := []string{t.given}
+	if real, err := files.Real(t.given); err == nil {
+		t.real = path.Clean(real)
+		all = append(all, t.real)
+	}
+	if at, err := p.walkTo(text, files); err == nil {
+		if real, err := files.Real(at); err == nil {
+			all = append(all, path.Clean(real))
+		}
+	}
+	for _, abs := range all {
+		if v := p.view(abs); len(v.rels) > 0 {
+			t.views = append(t.views, v)
+		}
+	}
+	return t
 }
 
 // free reports whether a redirection's target needs no judgement: /dev/null, and what

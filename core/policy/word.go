@@ -26,11 +26,11 @@ func shown(text string) string {
 // quoted puts a text into a sentence in quotes, its own quotes left as they are so that
 // it can be copied.
 func quoted(text string) string {
-	if s := shown(text); !strings.HasPrefix(s, `"`) || s == text {
-		return `"` + s + `"`
-	} else {
-		return s
+	s := shown(text)
+	if strings.HasPrefix(s, `"`) && s != text {
+		return s // quoted already
 	}
+	return `"` + s + `"`
 }
 
 // listed joins what a sentence lists.

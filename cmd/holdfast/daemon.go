@@ -120,7 +120,8 @@ func startDaemon(ctx context.Context, s setup) (_ *daemon, err error) {
 func (d *daemon) wire(ctx context.Context) (err error) {
 	d.pool = upstream.NewPool(upstream.Options{
 		Expand: config.Expand, Unverified: d.unverified, Changed: func(upstream.State) {},
-		LogDir: filepath.Join(d.dir, logsName), Log: d.log, Version: version,
+		Builtins: map[string]upstream.Builtin{"workspace": d.builtinWorkspace},
+		LogDir:   filepath.Join(d.dir, logsName), Log: d.log, Version: version,
 	})
 	d.intake, err = intake.New(ctx, intake.Options{
 		Store: d.store, Lister: lister{d},

@@ -74,15 +74,7 @@ func (a *app) serveWorkspace(ctx context.Context, flags workspaceFlags) error {
 		return err
 	}
 	defer w.close()
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		if <-w.ready; w.err == nil {
-			w.opened()
-			a.banner(w)
-		}
-	}()
-	defer func() { <-told }()
+	defer a.announce(w)()
 	conn := newAgentConn(a.in, a.out, workspaceMessage, a.badLine)
 	conn.patience = disconnected
 	defer conn.Close()
@@ -91,6 +83,20 @@ func (a *app) serveWorkspace(ctx context.Context, flags workspaceFlags) error {
 		return nil
 	}
 	return err
+}
+
+// announce tells what counts as soon as it is settled. The function that it gives waits
+// until it was told.
+func (a *app) announce(w *openedWorkspace) (wait func()) {
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		if <-w.ready; w.err == nil {
+			w.opened()
+			a.banner(w)
+		}
+	}()
+	return func() { <-told }
 }
 
 // sessionTrail is the audit of a workspace that runs on its own.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -84,6 +85,11 @@ func (r *reader) programKeys(p *approval.Program, written *at) keys {
 			*written = a
 		},
 		"command": func(a at) { set(&p.Command)(r.plainText(a)) },
+		"builtin": func(a at) {
+			if word, ok := r.oneOf(a, builtins...); ok {
+				p.Type, p.Command, *written = builtinType, word, a
+			}
+		},
 		"args":    func(a at) { set(&p.Args)(r.references(a)) },
 		"cwd": func(a at) {
 			if set(&p.Cwd)(r.plainText(a)); p.Cwd != "" && !filepath.IsAbs(p.Cwd) {
@@ -109,6 +115,10 @@ func (r *reader) programKeys(p *approval.Program, written *at) keys {
 // whatRuns settles the type and checks that the keys belong to it. "streamable-http"
 // and its spellings mean http.
 func (r *reader) whatRuns(a at, p *approval.Program, written at) {
+	if members, _ := r.members(a); slices.ContainsFunc(members, func(e entry) bool { return e.name == "builtin" }) {
+		r.builtin(a, p, members)
+		return
+	}
 	switch strings.ToLower(p.Type) {
 	case "":
 		switch {
@@ -147,6 +157,22 @@ func (r *reader) whatRuns(a at, p *approval.Program, written at) {
 		r.mustNotHave(a, "http", "cwd", p.Cwd != "")
 		r.mustNotHave(a, "http", "env", len(p.Env) > 0)
 	}
+}
+
+// A server that is part of this program is named by its key, and needs no type.
+const builtinType = "builtin"
+
+var builtins = []string{"workspace"}
+
+// builtin checks the keys beside one of them.
+func (r *reader) builtin(a at, p *approval.Program, members []entry) {
+	for _, e := range members {
+		switch e.name {
+		case "type", "command", "url", "headers", "env", "isolation":
+			r.problemAt(e.nameOffset, e.key, "does not belong to a builtin server, which takes args and cwd")
+		}
+	}
+	p.Type = builtinType
 }
 
 func (r *reader) mustHave(a at, kind, key string, has bool) {

@@ -45,7 +45,7 @@ func (l *late) Do(ctx context.Context, r call.Request) (dispatch.Reply, *dispatc
 // patientConn gives initialize at once, and everything else when the workspace is ready.
 type patientConn struct {
 	wire.Conn
-	w    *openedWorkspace
+	w *openedWorkspace
 }
 
 func (c *patientConn) Receive(ctx context.Context) (wire.Message, error) {

@@ -293,4 +293,3 @@ func (noTokens) TokenByHash(context.Context, [32]byte) (dispatch.Token, error) {
 }
 
 func (noTokens) TouchToken(string, time.Time) {}
-

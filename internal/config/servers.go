@@ -90,7 +90,7 @@ func (r *reader) programKeys(p *approval.Program, written *at) keys {
 				p.Type, p.Command, *written = builtinType, word, a
 			}
 		},
-		"args":    func(a at) { set(&p.Args)(r.references(a)) },
+		"args": func(a at) { set(&p.Args)(r.references(a)) },
 		"cwd": func(a at) {
 			if set(&p.Cwd)(r.plainText(a)); p.Cwd != "" && !filepath.IsAbs(p.Cwd) {
 				r.problem(a, "must be an absolute path")

@@ -49,8 +49,8 @@ type Options struct {
 	// argument: their records are then those of this process.
 	Builtins map[string]Builtin
 	LogDir   string // bounded stderr logs, one file a server
-	Log     *slog.Logger
-	Version string // of Holdfast, for initialize
+	Log      *slog.Logger
+	Version  string // of Holdfast, for initialize
 }
 
 // Builtin serves a connection until it ends or ctx does. What it returns is why it could

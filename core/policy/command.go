@@ -146,14 +146,23 @@ func (s *script) needless(part *shell.Part) bool {
 		return false
 	}
 	for _, to := range part.Inside {
-		if !to.Literal {
+		text, known := s.literal(to)
+		if !known {
 			return false
 		}
-		if _, problem, _ := s.locate(to.Text, s.files, true); problem != "" {
+		if _, problem, _ := s.locate(text, s.files, true); problem != "" {
 			return false
 		}
 	}
 	return true
+}
+
+// literal gives a path's text, if it can be told which path it is.
+func (p *Policy) literal(path shell.Path) (text string, known bool) {
+	if path.Home {
+		return p.home + path.Text[len("~"):], true
+	}
+	return path.Text, path.Literal
 }
 
 // access judges a redirection as Read or Edit of its target.
@@ -162,15 +171,16 @@ func (s *script) access(a shell.Access) finding {
 	if a.Write {
 		u.tool = Edit
 	}
-	if !a.Path.Literal {
-		return s.dark(a.Path.Text, u)
+	text, known := s.literal(a.Path)
+	if !known {
+		return s.dark(text, u)
 	}
-	if s.free(a.Path.Text) || descriptor(a.Path.Text) && !(a.Write && s.readsFile) {
+	if s.free(text) || descriptor(text) && !(a.Write && s.readsFile) {
 		return finding{rank: granted}
 	}
-	t, problem, elsewhere := s.locate(a.Path.Text, s.files, true)
+	t, problem, elsewhere := s.locate(text, s.files, true)
 	if problem != "" {
-		return misplaced(u, a.Path.Text, problem, elsewhere, t)
+		return misplaced(u, text, problem, elsewhere, t)
 	}
 	s.paths = append(s.paths, t.resolved())
 	f := s.weigh(&t, u)
@@ -201,9 +211,10 @@ func (s *script) dark(text string, u usage) finding {
 // run judges a file that a command executes, if it is inside. Rules speak of commands,
 // so only the contracts have a say.
 func (s *script) run(path shell.Path) finding {
-	if !path.Literal || len(s.contracts) == 0 {
+	text, known := s.literal(path)
+	if !known || len(s.contracts) == 0 {
 		return finding{rank: granted}
 	}
-	t := s.inside(path.Text, s.files)
+	t := s.inside(text, s.files)
 	return s.contracted(&t, usage{tool: Bash})
 }

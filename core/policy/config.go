@@ -29,6 +29,7 @@ type Config struct {
 type Policy struct {
 	mode      Mode
 	roots     []root
+	home      string
 	fold      bool
 	confined  bool
 	contracts []Contract // strongest layer first
@@ -69,7 +70,7 @@ func New(c Config) (*Policy, error) {
 	if _, err := ParseMode(string(c.Mode)); err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
-	p := &Policy{mode: c.Mode, fold: c.FoldCase, confined: c.Confined}
+	p := &Policy{mode: c.Mode, home: c.Home, fold: c.FoldCase, confined: c.Confined}
 	if err := p.setRoots(c); err != nil {
 		return nil, err
 	}

@@ -67,11 +67,12 @@ func ParseRule(text string, effect Effect, at Place, folder, home string) (Rule,
 	}
 	var err error
 	if r.tool == Bash {
-		r.cmd, err = shell.ParsePattern(pattern)
-	} else {
-		r.path, err = parsePattern(pattern, folder, home)
+		if r.cmd, err = shell.ParsePattern(pattern); err != nil {
+			return Rule{}, fmt.Errorf("the pattern of rule %s can't be read: %w", quoted(text), err)
+		}
+		return r, nil
 	}
-	if err != nil {
+	if r.path, err = parsePattern(pattern, folder, home); err != nil {
 		return Rule{}, fmt.Errorf("the pattern of rule %s %w", quoted(text), err)
 	}
 	return r, nil

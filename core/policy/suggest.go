@@ -25,9 +25,10 @@ func suggest(part *shell.Part) string {
 		patterns = append(patterns, strings.Join(words[:n], " ")+" *")
 	}
 	if len(part.Text) <= longest {
-		patterns = append(patterns, strings.ReplaceAll(strings.ReplaceAll(part.Text, `\`, `\\`), "*", `\*`))
-	} else if len(words) > 0 {
-		patterns = append(patterns, words[0]+" *")
+		patterns = append(patterns, exactly(part.Text))
+	}
+	if len(words) > 0 {
+		patterns = append(patterns, words[0]+" *") // some word is not literal, or there are too many
 	}
 	for _, text := range patterns {
 		if p, err := shell.ParsePattern(text); err == nil && p.AnyProgram() == "" && p.Covers(*part) {
@@ -35,6 +36,47 @@ func suggest(part *shell.Part) string {
 		}
 	}
 	return `"Bash"`
+}
+
+// exactly gives the pattern of a part's text: its words, quoted as a pattern needs it,
+// so that nothing in them is a star or an operator.
+func exactly(text string) string {
+	words := unquote(text)
+	for i, word := range words {
+		name := ""
+		if n := strings.IndexByte(word, '='); n > 0 && strings.Trim(strings.TrimSuffix(word[:n], "+"), letters) == "" {
+			name, word = word[:n+1], word[n+1:]
+		}
+		if strings.Trim(word, letters+"=") != "" || name+word == "" {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words[i] = name + word
+	}
+	return strings.Join(words, " ")
+}
+
+// unquote splits a part's text at its blanks, and takes the single quotes off.
+func unquote(text string) []string {
+	var words []string
+	var word strings.Builder
+	inside := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\'':
+			inside = !inside
+		case inside:
+			word.WriteByte(c)
+		case c == ' ':
+			words = append(words, word.String())
+			word.Reset()
+		case strings.HasPrefix(text[i:], `\''`): // between two quoted runs
+			i++
+			word.WriteByte('\'')
+		default:
+			word.WriteByte(c)
+		}
+	}
+	return append(words, word.String())
 }
 
 // family gives how many words name what a command does; 0 when that is not known.

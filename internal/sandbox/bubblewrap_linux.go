@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -149,10 +150,32 @@ func (l *launch) arguments(c Command) []string {
 	if !l.policy.Network {
 		args = append(args, "--unshare-net")
 	}
+	for _, path := range procCovers() {
+		args = append(args, "--ro-bind", path, path)
+	}
 	for _, p := range l.places {
 		args = append(args, l.mount(p)...)
 	}
 	return append(args, "--file", strconv.Itoa(gateFD), gatePath, "--chdir", c.Dir)
+}
+
+// procCovers are what of /proc is the machine's and not a process's: read-only, for to
+// many files there root may write even without a capability.
+func procCovers() []string {
+	covers := []string{"/proc/sys"}
+	entries, err := os.ReadDir("/proc")
+	if err != nil || os.Geteuid() != 0 {
+		return covers
+	}
+	for _, e := range entries {
+		if e.Name() == "sys" || e.Name()[0] >= '0' && e.Name()[0] <= '9' || e.Type()&fs.ModeSymlink != 0 {
+			continue
+		}
+		if info, err := e.Info(); err == nil && (info.IsDir() || info.Mode()&0o222 != 0) {
+			covers = append(covers, "/proc/"+e.Name())
+		}
+	}
+	return covers
 }
 
 func (l *launch) mount(p place) []string {

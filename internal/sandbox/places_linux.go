@@ -162,8 +162,8 @@ func (d draft) settle() []place {
 		p := d[path]
 		outer, inside := kept.around(path)
 		switch {
-		case inside && outer.kind == veiled:
-			continue
+		case d.under(path, veiled):
+			continue // whether its veil was needed or not
 		case inside && outer.kind == fresh && (p.kind == veiled || p.kind == locked):
 			continue // it is not there
 		case p.kind == readable && (!inside || outer.kind != fresh):
@@ -199,14 +199,24 @@ func (d draft) around(path string) (place, bool) {
 	return place{}, false
 }
 
+// under reports whether a path lies somewhere in a place of a kind.
+func (d draft) under(path string, k kind) bool {
+	for p, ok := d.around(path); ok; p, ok = d.around(p.path) {
+		if p.kind == k {
+			return true
+		}
+	}
+	return false
+}
+
 // pin adds the folders between a path and the writable place that it lies in.
 func (d draft) pin(path string) {
-	if outer, ok := d.around(path); !ok || outer.kind != writable {
-		return // pins that are there already reach up to it
+	if outer, ok := d.around(path); !ok || outer.kind != writable && outer.kind != pinned {
+		return
 	}
 	for path = filepath.Dir(path); ; path = filepath.Dir(path) {
 		if _, ok := d[path]; ok {
-			return
+			return // and from there on it is pinned already
 		}
 		d.add(path, pinned)
 	}

@@ -90,7 +90,7 @@ func argumentRules(info *arch.Info, unixSockets, inet bool) []bpf.Instruction {
 			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: uint8(len(body))})
 		rules = append(rules, body...)
 	}
-	when("ioctl", arg(1), equal(unix.TIOCSTI, 1), equal(unix.TIOCLINUX, 0), skip(1), refuse(unix.EPERM))
+	when("ioctl", arg(1), equal(unix.TIOCSTI, 2), equal(unix.TIOCLINUX, 1), skip(1), refuse(unix.EPERM))
 	when("clone", arg(0), anyOf(newNamespaces), refuse(unix.EPERM))
 	when("unshare", arg(0), anyOf(newNamespaces|unix.CLONE_NEWTIME), refuse(unix.EPERM))
 

@@ -188,7 +188,11 @@ func (t *tree) walk(from policy.Resolved, visit func(entry) (descend bool)) erro
 		}
 		defer folder.Close()
 	}
-	walkFolder(folder, from.Real, t.ignoresAbove(from), false, visit)
+	above := t.ignoresAbove(from)
+	if above.match(from.Real, true) {
+		above = nil // who asks for an ignored folder means what is in it
+	}
+	walkFolder(folder, from.Real, above, false, visit)
 	return nil
 }
 

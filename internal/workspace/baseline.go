@@ -50,10 +50,7 @@ func (b *baseline) close() {
 
 // take adds a path to a survey, with a copy of its content if asked. mu is held.
 func (b *baseline) take(v *survey, e entry, contents bool) {
-	info, err := e.Lstat(e.name)
-	if err != nil {
-		return
-	}
+	info := e.info
 	x := &subject{stat: statOf(info)}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:

@@ -49,12 +49,12 @@ func (s *Server) glob(ctx context.Context, in *judge.GlobInput, paths []policy.R
 		if ctx.Err() != nil || e.ignored || strings.EqualFold(e.name, ".git") {
 			return false
 		}
-		folder := e.mode.IsDir()
+		folder := e.info.IsDir()
 		if reach, _ := s.o.Policy.Reach(e.real, folder); reach == policy.Hidden {
 			left++
 			return false
 		}
-		if folder || !e.mode.IsRegular() {
+		if folder || !e.info.Mode().IsRegular() {
 			return folder
 		}
 		rel, err := filepath.Rel(base, e.real)
@@ -68,9 +68,7 @@ func (s *Server) glob(ctx context.Context, in *judge.GlobInput, paths []policy.R
 			left++
 			return false
 		}
-		if info, err := e.Lstat(e.name); err == nil {
-			all = append(all, dated{e.real, info.ModTime()})
-		}
+		all = append(all, dated{e.real, e.info.ModTime()})
 		return false
 	})
 	switch {

@@ -153,15 +153,14 @@ func appendLine(out, line []byte) []byte {
 	return append(append(out, line[:end]...), cutLine...)
 }
 
-// mark is what a file's content was when it was read: a keyed hash under keys of this
-// process. It is compared with others of this process alone.
-type mark [2]uint64
+// mark is what a file's content was when it was read: a hash under a key of this process,
+// which nobody can make another content for. It is compared with others of this process
+// alone.
+type mark uint64
 
-var markKeys = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+var markKey = maphash.MakeSeed()
 
-func markOf(raw []byte) mark {
-	return mark{maphash.Bytes(markKeys[0], raw), maphash.Bytes(markKeys[1], raw)}
-}
+func markOf(raw []byte) mark { return mark(maphash.Bytes(markKey, raw)) }
 
 // note remembers that a file was read, or written, with this content.
 func (s *Server) note(real string, m mark) {

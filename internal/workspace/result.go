@@ -1,10 +1,12 @@
 package workspace
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // result is what a tool answers.
@@ -22,34 +24,41 @@ func failure(format string, a ...any) result {
 	return result{text: fmt.Sprintf(format, a...), failed: true}
 }
 
-type content struct {
-	Type string  `json:"type"`
-	Text *string `json:"text,omitempty"`
-	Data string  `json:"data,omitempty"`
-	Mime string  `json:"mimeType,omitempty"`
-}
-
 // encode gives the result as MCP has it. What is no UTF-8 becomes U+FFFD.
 func (r result) encode() []byte {
-	var all []content
+	b := make([]byte, 0, len(r.text)+len(r.text)/16+base64.StdEncoding.EncodedLen(len(r.image))+512)
+	b = append(b, `{"content":[`...)
 	if r.image != nil {
-		all = append(all, content{Type: "image", Data: base64.StdEncoding.EncodeToString(r.image), Mime: r.mime})
+		b = append(b, `{"type":"image","data":"`...)
+		b = base64.StdEncoding.AppendEncode(b, r.image)
+		b = append(appendText(append(b, `","mimeType":`...), r.mime), '}')
 	} else {
-		all = append(all, content{Type: "text", Text: &r.text})
+		b = appendContent(b, r.text)
 	}
 	for _, text := range r.added {
-		all = append(all, content{Type: "text", Text: &text})
+		b = appendContent(append(b, ','), text)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(struct {
-		Content    []content `json:"content"`
-		Structured any       `json:"structuredContent,omitempty"`
-		IsError    bool      `json:"isError,omitempty"`
-	}{all, r.structured, r.failed})
-	if err != nil { // of strings, numbers and lists of them
-		return []byte(`{"content":[{"type":"text","text":"the result can't be written as JSON"}],"isError":true}`)
+	b = append(b, ']')
+	if r.structured != nil {
+		// Of strings, numbers and lists of them.
+		if s, err := json.Marshal(r.structured); err == nil {
+			b = append(append(b, `,"structuredContent":`...), s...)
+		}
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if r.failed {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, '}')
+}
+
+func appendContent(b []byte, text string) []byte {
+	return append(appendText(append(b, `{"type":"text","text":`...), text), '}')
+}
+
+func appendText(b []byte, text string) []byte {
+	if quoted, err := jsontext.AppendQuote(b, text); err == nil {
+		return quoted
+	}
+	quoted, _ := jsontext.AppendQuote(b, strings.ToValidUTF8(text, "\uFFFD")) // it is valid now
+	return quoted
 }

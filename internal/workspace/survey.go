@@ -59,7 +59,7 @@ func (s *Server) look(contents bool) *survey {
 }
 
 func (s *Server) visit(v *survey, e entry, contents bool) (descend bool) {
-	folder := e.mode.IsDir()
+	folder := e.info.IsDir()
 	if strings.EqualFold(e.name, ".git") {
 		v.readOnly = append(v.readOnly, e.real)
 		v.guard(e)
@@ -87,18 +87,14 @@ func (s *Server) visit(v *survey, e entry, contents bool) (descend bool) {
 	case !e.ignored:
 		s.base.take(v, e, contents && reach == policy.Writable)
 	case !e.inside:
-		if info, err := e.Lstat(e.name); err == nil {
-			v.ignored[e.real] = statOf(info)
-		}
+		v.ignored[e.real] = statOf(e.info)
 	}
 	return reach == policy.Writable || !whole
 }
 
 // guard notes a path that no command may create or replace.
 func (v *survey) guard(e entry) {
-	if info, err := e.Lstat(e.name); err == nil {
-		v.guarded[e.real] = statOf(info)
-	}
+	v.guarded[e.real] = statOf(e.info)
 }
 
 // git notes what runs programs in a repository: the rest of it changes with every commit.

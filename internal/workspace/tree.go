@@ -92,9 +92,15 @@ func (t *tree) find(p policy.Resolved, make bool) (spot, error) {
 // meanwhile: what it opened is what stood there as a folder.
 func into(r *os.Root, name string) (*os.Root, error) {
 	before, err := r.Lstat(name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	return enter(r, name, before)
+}
+
+// enter opens a folder in a folder, which must be the one that was looked at before.
+func enter(r *os.Root, name string, before fs.FileInfo) (*os.Root, error) {
+	switch {
 	case before.Mode()&fs.ModeSymlink != 0:
 		return nil, errSwapped
 	case !before.IsDir():
@@ -157,7 +163,7 @@ func (s spot) openRegular() (*os.File, fs.FileInfo, error) {
 type entry struct {
 	spot
 	real    string
-	mode    fs.FileMode // the type alone
+	info    fs.FileInfo // as it was when its folder was listed
 	ignored bool        // by a .gitignore
 	inside  bool        // its folder is ignored already
 }
@@ -178,7 +184,7 @@ func (t *tree) walk(from policy.Resolved, visit func(entry) (descend bool)) erro
 	case info.Mode()&fs.ModeSymlink != 0:
 		return errSwapped
 	case !info.IsDir():
-		visit(entry{spot: at, real: from.Real, mode: info.Mode().Type()})
+		visit(entry{spot: at, real: from.Real, info: info})
 		return nil
 	}
 	folder := at.Root
@@ -205,12 +211,16 @@ func walkFolder(r *os.Root, real string, above *ignores, all bool, visit func(en
 	_ = f.Close()
 	here := above.with(r, real, list)
 	for _, d := range list {
-		e := entry{spot: spot{Root: r, name: d.Name()}, real: real + string(filepath.Separator) + d.Name(), mode: d.Type(), inside: all}
+		info, err := d.Info() // of a folder in a Root: it was looked at when it was listed
+		if err != nil {
+			continue
+		}
+		e := entry{spot: spot{Root: r, name: d.Name()}, real: real + string(filepath.Separator) + d.Name(), info: info, inside: all}
 		e.ignored = all || here.match(e.real, d.IsDir())
 		if !visit(e) || !d.IsDir() {
 			continue
 		}
-		if sub, err := into(r, d.Name()); err == nil {
+		if sub, err := enter(r, d.Name(), info); err == nil {
 			walkFolder(sub, e.real, here, e.ignored, visit)
 			_ = sub.Close()
 		}

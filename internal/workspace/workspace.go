@@ -234,8 +234,11 @@ func (s *Server) Call(ctx context.Context, permit dispatch.Permit, out dispatch.
 	if err := ctx.Err(); err != nil && result.failed {
 		return dispatch.Reply{}, err
 	}
-	result.added = s.o.Hooks.After(ctx, hooks.Call{ID: g.CallID, Tool: g.Tool, Input: r.Arguments}, result.encode())
-	return dispatch.Reply{Result: result.encode()}, nil
+	encoded := result.encode()
+	if result.added = s.o.Hooks.After(ctx, hooks.Call{ID: g.CallID, Tool: g.Tool, Input: r.Arguments}, encoded); len(result.added) > 0 {
+		encoded = result.encode()
+	}
+	return dispatch.Reply{Result: encoded}, nil
 }
 
 // begin counts a call among those that Close waits for.

@@ -274,7 +274,7 @@ func TestProjectRules(t *testing.T) {
 }
 
 func TestFoldingFileSystem(t *testing.T) {
-	w := newWorld(Default).user("deny Read(.env)", "allow Edit(Src/**)", "allow Edit(~/x)").contract(Project, "deny read Caf\u00e9/")
+	w := newWorld(Default).user("deny Read(.env)", "allow Edit(Src/**)", "allow Edit(~/x)", "allow Glob", "allow Bash(x)").contract(Project, "deny read Caf\u00e9/")
 	w.config.FoldCase = true
 	for call, want := range map[string]string{
 		"Read .ENV":                "refused rules Read(.env)",
@@ -292,6 +292,19 @@ func TestFoldingFileSystem(t *testing.T) {
 	w = newWorld(Default).user("deny Read(.env)")
 	w.expect(t, "Read .ENV", "allowed mode")
 	w.expect(t, "Write .git. /x", "asked ask")
+}
+
+func TestNothingIsLeftOfAName(t *testing.T) {
+	w := newWorld(Default).user("deny Read(a/\u200c/b)")
+	w.config.FoldCase = true
+	if _, err := New(w.config); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Error(err)
+	}
+	w = newWorld(Default).contract(User, "deny read a/\u200c/b")
+	w.config.FoldCase = true
+	if _, err := New(w.config); err == nil || !strings.Contains(err.Error(), "/user/contract.yaml") {
+		t.Error(err)
+	}
 }
 
 func TestNothingIsAllowedWithoutAPolicy(t *testing.T) {

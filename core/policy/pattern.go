@@ -118,14 +118,9 @@ func newPattern(base, rest string, fold bool) (pattern, error) {
 	return p, nil
 }
 
-// folded is the pattern for a file system that folds names.
-func (p pattern) folded() pattern {
-	folded, err := newPattern(p.base, p.rest, true)
-	if err != nil {
-		return p // can't be: folding moves no slash and no bracket
-	}
-	return folded
-}
+// folded is the pattern for a file system that folds names. It fails for a pattern of
+// which nothing is left then.
+func (p pattern) folded() (pattern, error) { return newPattern(p.base, p.rest, true) }
 
 // covers reports whether the pattern matches a path or a folder above it. names are
 // those below the pattern's base; folder says that the last may be a folder.

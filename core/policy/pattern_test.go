@@ -167,7 +167,9 @@ func TestFoldedPatterns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p = p.folded()
+		if p, err = p.folded(); err != nil {
+			t.Fatal(err)
+		}
 		if got := p.covers(split("/"+foldName(c.path)), false); got != c.want {
 			t.Errorf("folded %q covers %q: %t, want %t", c.pattern, c.path, got, c.want)
 		}

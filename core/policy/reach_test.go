@@ -109,6 +109,22 @@ func TestReachUnderDefaults(t *testing.T) {
 			t.Errorf("%s: %d", mode, r)
 		}
 	}
+	if r, whole := newWorld(Default).contract(User, "deny read **").policy().Reach("/ws", true); r != Writable || whole {
+		t.Error("nothing in it can be read", r, whole)
+	}
+	w := newWorld(Default).inProject("allow Edit(/b/.idea/x)")
+	w.config.Roots = []string{"/ws/b", "/ws/b/.git/sub"}
+	if r, _ := w.policy().Reach("/ws/b/.idea", true); r != Writable {
+		t.Error("lifted by a project's pattern", r)
+	}
+	v := newWorld(Default).user("deny Edit", "deny Read(~/k)")
+	v.config.Roots = []string{"/home"}
+	if r, whole := v.policy().Reach("/home", true); r != ReadOnly || whole {
+		t.Error("something in the home directory below is hidden", r, whole)
+	}
+	if r, _ := w.policy().Reach("/ws/b/.git/sub/config", false); r != Writable {
+		t.Error("a name in the second git folder's own root is below the first one's sub", r)
+	}
 	if r, whole := newWorld(Default).user("deny Edit", "deny Read(./a/b)").policy().Reach("/ws/c", true); r != ReadOnly || !whole {
 		t.Error("nothing below it is hidden", r, whole)
 	}

@@ -69,6 +69,25 @@ func TestRules(t *testing.T) {
 	}
 }
 
+func TestAnyProgram(t *testing.T) {
+	for _, c := range []struct {
+		effect Effect
+		text   string
+		want   bool
+	}{
+		{Allow, "Bash", true}, {Allow, "Bash(*)", true}, {Allow, "Bash(python *)", true}, {Allow, "Bash(npm test *)", false},
+		{Allow, "Edit", false}, {Deny, "Bash", false},
+	} {
+		r, err := ParseRule(c.text, c.effect, Place{}, "", "")
+		if err != nil || (r.AnyProgram() != "") != c.want {
+			t.Errorf("%s: %q, %v", c.text, r.AnyProgram(), err)
+		}
+	}
+	if _, err := ParseRule("Bash(a | b)", Allow, Place{}, "", ""); err == nil || !strings.Contains(err.Error(), `"Bash(a | b)" can't be read: it`) {
+		t.Error(err)
+	}
+}
+
 // TestParseRuleNeverPanics and takes nothing that it can't give back.
 func TestParseRuleNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

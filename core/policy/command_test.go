@@ -153,7 +153,7 @@ func TestUnconfined(t *testing.T) {
 
 func TestHome(t *testing.T) {
 	w := newWorld(Default).user("allow Edit(src/**)")
-	w.config.Roots = []string{"/home/u/ws"}
+	w.config.Roots = []string{"/people/owner/ws"}
 	w.expect(t, "Bash echo x > ~/ws/src/a", "allowed rules Edit(src/**)")
 	w.expect(t, "Bash cd ~ && pwd", "asked ask")
 	w.expect(t, "Bash echo x > ~/.profile", "refused sandbox")

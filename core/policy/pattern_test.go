@@ -11,7 +11,7 @@ import (
 // coversText is pattern.covers on text, below one root.
 func coversText(t *testing.T, text, path string, folder bool) bool {
 	t.Helper()
-	p, err := parsePattern(text, "/ws", "/home/u")
+	p, err := parsePattern(text, "/ws", "/people/owner")
 	if err != nil {
 		t.Fatalf("pattern %q %v", text, err)
 	}

@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 			w.expect(t, call, want)
 		}
 		d := w.judge("Read .env")
-		for _, part := range []string{"project, /project/contract.yaml line 1", "keys", "ops", "read on .env*"} {
+		for _, part := range []string{"project, /project/contract.yaml line 1", "keys", "ops", "the file contract's read of .env*"} {
 			if !strings.Contains(d.Reason, part) {
 				t.Errorf("%q is not in %q", part, d.Reason)
 			}

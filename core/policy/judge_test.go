@@ -42,6 +42,11 @@ func TestContainment(t *testing.T) {
 	if !strings.Contains(d.Reason, "--add-dir") || !strings.Contains(d.Remedy, "--add-dir /out") {
 		t.Errorf("the way out is not named: %s %s", d.Reason, d.Remedy)
 	}
+	for _, wide := range []string{"Read ../x", "Read /people/owner/.ssh/id", "Read /etc", "Read /etc/x/y", "Read /people/x", "Read /"} {
+		if d := w.judge(wide); !strings.Contains(d.Remedy, "--add-dir and a folder that holds it.") {
+			t.Errorf("too wide a folder is proposed: %s", d.Remedy)
+		}
+	}
 }
 
 func TestResolved(t *testing.T) {

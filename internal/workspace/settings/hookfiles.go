@@ -72,7 +72,7 @@ func (w word) file(path string) (HookFile, bool, error) {
 	code := w.program && strings.Contains(w.text, "/") || slices.Contains(codeNames, strings.ToLower(filepath.Ext(real)))
 	info, err := os.Stat(real)
 	switch {
-	case err != nil && (strings.Contains(w.text, "/") || filepath.Ext(w.text) != ""):
+	case err != nil && !strings.ContainsAny(w.text, " \t\n") && (strings.Contains(w.text, "/") || filepath.Ext(w.text) != ""):
 		f.Missing, f.Script = true, code
 		return f, true, nil
 	case err != nil || !info.Mode().IsRegular():
@@ -182,8 +182,9 @@ func splitWords(command, dir, home string, depth int) []word {
 
 // wordsOf gives what one word of a command may name.
 func wordsOf(text string, program bool, dir, home string, depth int) []word {
+	var inner []word
 	if depth < maxNesting && strings.ContainsAny(text, " \t\n;|&()<>'\"") {
-		return splitWords(text, dir, home, depth+1)
+		inner = splitWords(text, dir, home, depth+1) // a command, or a name with blanks
 	}
 	if name, value, ok := strings.Cut(text, "="); ok && !strings.Contains(name, "/") {
 		text, program = value, false // an assignment, or an option with its value
@@ -197,7 +198,7 @@ func wordsOf(text string, program bool, dir, home string, depth int) []word {
 		text = filepath.Join(home, rest)
 	}
 	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "$`*?[]{}\"\x00") {
-		return nil
+		return inner
 	}
-	return []word{{text: text, program: program}}
+	return append(inner, word{text: text, program: program})
 }

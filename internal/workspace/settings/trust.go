@@ -73,6 +73,7 @@ func readTrust(state string) (trustStore, error) {
 	if err != nil {
 		return damaged(reason(err))
 	}
+	t = trustStore{} // the file must say all itself
 	if err := strictJSON(data, &t); err != nil {
 		return damaged(err.Error())
 	}

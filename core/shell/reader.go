@@ -20,10 +20,11 @@ type source struct {
 	bare    string          // the text without quotes: names can be looked for in it
 	funcs   map[string]bool // functions that it defines
 	wanders bool            // one of them may change the folder
+	found   map[string]bool // what was looked for in bare
 }
 
-// context is what surrounds a statement.
-type context struct {
+// situation is what surrounds a statement.
+type situation struct {
 	outers  []outside // wrappers
 	assigns []word    // assignments that reach in from those
 	shadow  bool      // for deny and ask alone: what is around needs the rule
@@ -43,6 +44,7 @@ func newSource(text string, file *syntax.File) *source {
 		text:  text,
 		bare:  strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(text),
 		funcs: map[string]bool{},
+		found: map[string]bool{},
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
@@ -72,13 +74,25 @@ func moves(n syntax.Node) bool {
 	return found
 }
 
-// mentions reports whether the script may set a variable.
-func (s *source) mentions(variable string) bool { return strings.Contains(s.bare, variable) }
+// mentions reports whether a text stands somewhere in the script, quotes apart. Use it
+// for few texts: each is looked for once.
+func (s *source) mentions(text string) bool {
+	yes, known := s.found[text]
+	if !known {
+		yes = strings.Contains(s.bare, text)
+		s.found[text] = yes
+	}
+	return yes
+}
 
 // home reports whether ~ is surely the home directory.
 func (s *source) home() bool {
-	plain := strings.NewReplacer("$HOME", "", "${HOME}", "").Replace(s.bare)
-	return !strings.Contains(plain, "HOME")
+	const changed = "HOME="
+	if _, known := s.found[changed]; !known {
+		plain := strings.NewReplacer("$HOME", "", "${HOME}", "").Replace(s.bare)
+		s.found[changed] = strings.Contains(plain, "HOME")
+	}
+	return !s.found[changed]
 }
 
 // fail keeps the first error.
@@ -89,7 +103,7 @@ func (r *reader) fail(text string) {
 }
 
 // emit adds a part.
-func (r *reader) emit(p Part, c context) {
+func (r *reader) emit(p Part, c situation) {
 	if len(r.parts) == maxParts {
 		r.fail("the command has too many parts: put it into a script")
 		return
@@ -97,13 +111,16 @@ func (r *reader) emit(p Part, c context) {
 	if c.shadow {
 		p.Neutral, p.Inside, p.Accesses = true, nil, nil
 	}
+	if p.shape == nil {
+		p.shape = &shape{}
+	}
 	p.outers = c.outers
 	r.parts = append(r.parts, p)
 }
 
 // script reads a text that is run as a script: of bash -c, eval, a handler. It reports
 // why it can't be told what the text runs.
-func (r *reader) script(text string, lang syntax.LangVariant, p place, c context) (t, f place, why string) {
+func (r *reader) script(text string, lang syntax.LangVariant, p place, c situation) (t, f place, why string) {
 	if c.depth++; c.depth > 8 {
 		r.fail("the command has scripts nested in scripts too deeply: put them into files")
 		return p, p, ""

@@ -55,6 +55,8 @@ func TestReach(t *testing.T) {
 		{"/ws/.git/info/attributes", ReadOnly, true},
 		{"/ws/.git/commondir", ReadOnly, true},
 		{"/ws/sub/.GIT/Config", ReadOnly, true},
+		{"/ws/.git/y/.git/config", ReadOnly, true},
+		{"/ws/.git/y/.git", ReadOnly, true},
 		{"/ws/.git/modules/a/b/config", ReadOnly, true},
 		{"/ws/.git/modules/a/hooks/x", ReadOnly, true},
 		{"/ws/.git/modules/a/HEAD", Writable, true},

@@ -143,7 +143,7 @@ func (p *Policy) explain(f finding) (reason, remedy string) {
 	rule, at := f.name()
 	switch f.rank {
 	case unread:
-		return "The command is refused in every mode, as " + f.problem + ".", "Send a command that bash reads in one way only."
+		return "Refused in every mode: " + f.problem + ".", "Send a command that bash reads in one way only."
 	case outside:
 		return p.explainOutside(f, act)
 	case contracted:

@@ -267,6 +267,12 @@ func TestLinks(t *testing.T) {
 	w.expect(t, "Write d/new", "allowed rules Edit(src/**)")
 }
 
+func TestWritingTheRootItself(t *testing.T) {
+	if d := newWorld(Default).judge("Write ."); !strings.Contains(d.Remedy, `"Edit(//ws)"`) {
+		t.Error(d.Remedy)
+	}
+}
+
 func TestProjectRules(t *testing.T) {
 	w := newWorld(Default).inProject("allow Edit(/src/**)", "deny Read(/etc/**)")
 	for call, want := range map[string]string{

@@ -133,8 +133,16 @@ func (d *differ) node(n syntax.Node, in *around) {
 		if n.Coprocess || n.Disown {
 			d.refuse(n, "it is an operator of another shell")
 		}
+	case *syntax.FuncDecl:
+		in.depth++
+		switch n.Body.Cmd.(type) {
+		case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
+			*syntax.TestClause, *syntax.ArithmCmd:
+		default:
+			d.refuse(n, "the body of a function is a simple command; put it into { ...; }")
+		}
 	case *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
-		*syntax.FuncDecl, *syntax.TimeClause, *syntax.CoprocClause, *syntax.ArithmExp, *syntax.ParenArithm, *syntax.ParenTest:
+		*syntax.TimeClause, *syntax.CoprocClause, *syntax.ArithmExp, *syntax.ParenArithm, *syntax.ParenTest:
 		in.depth++
 	}
 }

@@ -17,10 +17,11 @@ type reader struct {
 // source is a script's text, and what holds everywhere in it.
 type source struct {
 	text    string
-	bare    string          // the text without quotes: names can be looked for in it
+	bare    string          // the text without quotes, once it is asked for
 	funcs   map[string]bool // functions that it defines
 	wanders bool            // one of them may change the folder
 	found   map[string]bool // what was looked for in bare
+	within  *source         // the script around; nil for none
 }
 
 // situation is what surrounds a statement.
@@ -40,12 +41,7 @@ var movers = map[string]bool{
 
 // newSource looks over a script before it is read.
 func newSource(text string, file *syntax.File) *source {
-	s := &source{
-		text:  text,
-		bare:  strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(text),
-		funcs: map[string]bool{},
-		found: map[string]bool{},
-	}
+	s := &source{text: text, funcs: map[string]bool{}, found: map[string]bool{}}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
 			s.funcs[f.Name.Value] = true
@@ -79,21 +75,20 @@ func moves(n syntax.Node) bool {
 func (s *source) mentions(text string) bool {
 	yes, known := s.found[text]
 	if !known {
-		yes = strings.Contains(s.bare, text)
+		if s.bare == "" {
+			s.bare = unquoted.Replace(s.text)
+		}
+		yes = strings.Contains(s.bare, text) || s.within != nil && s.within.mentions(text)
 		s.found[text] = yes
 	}
 	return yes
 }
 
-// home reports whether ~ is surely the home directory.
-func (s *source) home() bool {
-	const changed = "HOME="
-	if _, known := s.found[changed]; !known {
-		plain := strings.NewReplacer("$HOME", "", "${HOME}", "").Replace(s.bare)
-		s.found[changed] = strings.Contains(plain, "HOME")
-	}
-	return !s.found[changed]
-}
+// unquoted takes quotes out of a script: what is left holds every name that stands in it.
+var unquoted = strings.NewReplacer("'", "", `"`, "", `\`, "", "$HOME", "", "${HOME}", "")
+
+// home reports whether ~ is surely the home directory. That HOME is read does not count.
+func (s *source) home() bool { return !s.mentions("HOME") }
 
 // fail keeps the first error.
 func (r *reader) fail(text string) {
@@ -134,7 +129,7 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c situati
 		inner.funcs[f] = true
 	}
 	inner.wanders = inner.wanders || r.wanders
-	inner.bare += "\n" + r.bare
+	inner.within = r.source
 	outer := r.source
 	r.source = inner
 	t, f = r.statements(file.Stmts, p, c)

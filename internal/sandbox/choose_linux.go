@@ -20,13 +20,17 @@ import (
 // It fails (fault.Unavailable) when none does: nothing may then be run. A probe takes at
 // most ten seconds.
 func Choose(ctx context.Context, p Policy) (Sandbox, Diagnosis, error) {
+	return choose(ctx, p, findBubblewrap)
+}
+
+func choose(ctx context.Context, p Policy, find func(Policy) (string, error)) (Sandbox, Diagnosis, error) {
 	if err := check(p, probeCommand(p)); err != nil {
 		return nil, Diagnosis{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var d Diagnosis
-	program, err := findBubblewrap(p)
+	program, err := find(p)
 	if err == nil {
 		if err = probe(ctx, bubblewrap{program}, p); err == nil {
 			d.Chosen = "bubblewrap"
@@ -61,8 +65,10 @@ func findBubblewrap(p Policy) (string, error) {
 			return real, nil
 		}
 	}
-	return "", errors.New("the program bwrap is not installed. Install it: apt install bubblewrap (or dnf, apk, pacman).")
+	return "", errors.New(notInstalled)
 }
+
+const notInstalled = "the program bwrap is not installed. Install it: apt install bubblewrap (or dnf, apk, pacman)."
 
 func inAny(path string, dirs []string) bool {
 	for _, dir := range dirs {
@@ -78,8 +84,8 @@ func inAny(path string, dirs []string) bool {
 // what is wrong, and "held" at the end. A shell that is no bash will do.
 const probeScript = `
 fail() { echo "$1"; exit 1; }
-if [ "$1" = namespaces ]; then [ -r /proc/self/status ] || fail "there is no /proc of its own"; fi
-if [ -r /proc/self/status ]; then
+if [ "$1" = namespaces ]; then (: </proc/self/status) || fail "there is no /proc of its own"; fi
+if (: </proc/self/status) 2>/dev/null; then
   while read -r name value rest; do
     case "$name" in
     CapEff:|CapPrm:|CapBnd:|CapInh:|CapAmb:) case "$value" in *[1-9a-f]*) [ "$1" = namespaces ] && fail "capabilities are left";; esac;;
@@ -98,7 +104,7 @@ shift 3
 for f; do
   if [ -d "$f" ]; then
     if (cd "$f") 2>/dev/null && [ -n "$(echo "$f"/*)" ] && [ "$(echo "$f"/*)" != "$f/*" ]; then fail "a hidden folder can be read"; fi
-  elif read -r line 2>/dev/null <"$f" || [ -n "$line" ]; then
+  elif (read -r line <"$f" || [ -n "$line" ]) 2>/dev/null; then
     fail "a hidden file can be read"
   fi
 done
@@ -149,14 +155,14 @@ func probe(ctx context.Context, s Sandbox, p Policy) error {
 		startErr = err
 	}
 	if startErr != nil {
-		return explain(startErr, text.String())
+		return explain(s, startErr, text.String())
 	}
 	exit, err := proc.Wait()
 	if err != nil {
-		return explain(err, text.String())
+		return explain(s, err, text.String())
 	}
 	if exit.Code != 0 || strings.TrimSpace(text.String()) != "held" {
-		return explain(fmt.Errorf("the probe ended with %d", exit.Code), text.String())
+		return explain(s, fmt.Errorf("the probe ended with %d", exit.Code), text.String())
 	}
 	return nil
 }
@@ -165,14 +171,14 @@ func probe(ctx context.Context, s Sandbox, p Policy) error {
 func inTmp(path string) bool { return inAny(path, freshFolders) }
 
 // explain turns what failed into a cause and a fix.
-func explain(err error, words string) error {
+func explain(s Sandbox, err error, words string) error {
 	words = strings.TrimSpace(words)
 	why := err.Error()
 	if cause := errors.Unwrap(err); cause != nil {
 		why += " (" + cause.Error() + ")"
 	}
 	for _, known := range knownCauses {
-		if known.when(words) {
+		if s.Name() == "bubblewrap" && known.when(words) {
 			return errors.New(known.says)
 		}
 	}

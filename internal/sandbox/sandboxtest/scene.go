@@ -90,8 +90,28 @@ func newScene(t *testing.T, s sandbox.Sandbox, l layout, refused *atomic.Int32) 
 		Mode: sandbox.ModeWorkspaceWrite, Roots: []string{ws}, Home: home, State: []string{state},
 		Env: []string{"PATH=" + path(), "HOME=" + home, "LANG=C.UTF-8", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"},
 	}
+	if sc.refuses() {
+		// The least that a policy can be: cases that are about more ask for it.
+		sc.policy.Mode, sc.policy.Network = sandbox.ModeReadOnly, true
+	}
 	return sc
 }
+
+// refuses reports whether the sandbox does not run the policy as it is.
+func (s *scene) refuses() bool {
+	s.Helper()
+	p, err := s.sandbox.Start(s.Context(), s.policy, sandbox.Command{Args: []string{"true"}, Dir: s.ws})
+	if err != nil {
+		return s.sandbox.Name() != "bubblewrap" && fault.KindOf(err) == fault.Unavailable
+	}
+	_, _ = p.Wait()
+	return false
+}
+
+// writing is for a case about a workspace that can be written, offline for one about
+// the loopback.
+func (s *scene) writing() { s.policy.Mode = sandbox.ModeWorkspaceWrite }
+func (s *scene) offline() { s.policy.Network = false }
 
 // path has the system's programs before those of this account, which may be scripts
 // that need a home directory.

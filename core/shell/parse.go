@@ -22,22 +22,79 @@ func parse(text string, lang syntax.LangVariant) (*syntax.File, error) {
 	if err != nil {
 		return nil, unparsed(err)
 	}
+	if err := continued(text, file); err != nil {
+		return nil, err
+	}
 	d := differ{text: text, bodies: map[*syntax.Word]bool{}, posix: lang == syntax.LangPOSIX}
 	syntax.Walk(file, d.visit)
 	return file, d.err
 }
 
+// continued refuses a comment that ends in a backslash: to bash it ends with the line, and
+// the parser reads on. It looks for such lines in the text, and then whether what begins
+// the comment is a letter after all.
+func continued(text string, file *syntax.File) error {
+	marks := map[int]bool{}
+	at := 0
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		if strings.HasSuffix(line, "\\\n") {
+			for i := range len(line) {
+				if line[i] == '#' {
+					marks[at+i] = true
+				}
+			}
+		}
+		at += len(line)
+	}
+	if len(marks) == 0 {
+		return nil
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+			for i := int(n.Pos().Offset()); i < int(n.End().Offset()); i++ {
+				delete(marks, i)
+			}
+		case *syntax.ParamExp: // $# and ${#x}
+			delete(marks, int(n.Pos().Offset())+1)
+			delete(marks, int(n.Pos().Offset())+2)
+			if n.Exp != nil && n.Rbrace.IsValid() {
+				end := n.Rbrace
+				if n.Exp.Word != nil {
+					end = n.Exp.Word.Pos()
+				}
+				delete(marks, int(end.Offset())-1)
+				delete(marks, int(end.Offset())-2)
+			}
+		}
+		return true
+	})
+	if len(marks) > 0 {
+		return errors.New("a comment ends in a backslash, after which shells read on in different ways: leave the backslash out")
+	}
+	return nil
+}
+
 // unparsed says in the project's words why a script does not parse.
 func unparsed(err error) error {
+	var lang syntax.LangError
+	if errors.As(err, &lang) {
+		return fmt.Errorf("the command is for another shell than bash (%s)", problem(err))
+	}
+	return fmt.Errorf("the command does not parse as bash (%s): correct it", problem(err))
+}
+
+// problem says what the parser met, and where.
+func problem(err error) string {
 	var at syntax.ParseError
 	var lang syntax.LangError
 	switch {
 	case errors.As(err, &at):
-		return fmt.Errorf("the command does not parse as bash (line %d, column %d: %s): correct it", at.Pos.Line(), at.Pos.Col(), at.Text)
+		return fmt.Sprintf("line %d, column %d: %s", at.Pos.Line(), at.Pos.Col(), at.Text)
 	case errors.As(err, &lang):
-		return fmt.Errorf("the command is for another shell than bash (line %d, column %d)", lang.Pos.Line(), lang.Pos.Col())
+		return fmt.Sprintf("line %d, column %d", lang.Pos.Line(), lang.Pos.Col())
 	}
-	return errors.New("the command does not parse as bash: correct it")
+	return "it can't be read"
 }
 
 // plain refuses bytes that shells and terminals read in more than one way.
@@ -171,32 +228,24 @@ func (d *differ) program(w *syntax.Word) {
 // redirect looks at a here-document's end, and at a descriptor's name with a subscript,
 // which the parser takes for a word.
 func (d *differ) redirect(n *syntax.Redirect) {
-	if op := int(n.OpPos.Offset()); n.N == nil && op >= 2 && d.text[op-2:op] == "]}" {
+	if op := int(n.OpPos.Offset()); op >= 2 && d.text[op-2:op] == "]}" {
 		d.refuse(n, "a descriptor's variable has a subscript, which bash evaluates")
 	}
 	if n.Hdoc == nil {
 		return
 	}
-	quoted := false
-	for _, p := range n.Word.Parts {
-		switch p := p.(type) {
-		case *syntax.Lit:
-			quoted = quoted || strings.Contains(p.Value, "\\")
-		case *syntax.SglQuoted:
-			quoted = true
-			if p.Dollar {
-				d.refuse(n, "the end of a here-document has odd quotes; name it by letters")
-			}
-		case *syntax.DblQuoted:
-			quoted = true
-			if p.Dollar {
-				d.refuse(n, "the end of a here-document has odd quotes; name it by letters")
-			}
-		default:
-			d.refuse(n, "the end of a here-document is not plain text; name it by letters")
+	from, to := int(n.Word.Pos().Offset()), int(n.Word.End().Offset())
+	end := d.text[from:min(to, len(d.text))]
+	bare := strings.TrimPrefix(end, "\\")
+	for _, q := range []string{"'", `"`} {
+		if len(end) > 2 && strings.HasPrefix(end, q) && strings.HasSuffix(end, q) {
+			bare = end[1 : len(end)-1]
 		}
 	}
-	if !quoted {
+	if strings.Trim(bare, fileLetters) != "" {
+		d.refuse(n, "shells find the end of this here-document in different ways; name it by letters, as in << 'EOF'")
+	}
+	if bare == end {
 		d.bodies[n.Hdoc] = true
 	}
 }

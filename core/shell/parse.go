@@ -125,6 +125,7 @@ type around struct {
 	quoted bool // double quotes, or a here-document
 	param  bool // ${...} in those
 	test   bool // [[ ]]
+	end    int  // where the substitution ends; 0 outside of one
 }
 
 func (d *differ) refuse(n syntax.Node, why string) {
@@ -162,12 +163,12 @@ func (d *differ) node(n syntax.Node, in *around) {
 		in.depth++
 		in.quoted = true
 	case *syntax.Redirect:
-		d.redirect(n)
+		d.redirect(n, in.end)
 	case *syntax.CmdSubst:
-		*in = around{depth: in.depth + 1}
+		*in = around{depth: in.depth + 1, end: int(n.End().Offset())}
 		d.substitution(n)
 	case *syntax.ProcSubst:
-		*in = around{depth: in.depth + 1}
+		*in = around{depth: in.depth + 1, end: int(n.End().Offset())}
 	case *syntax.ParamExp:
 		in.depth++
 		in.param = in.param || in.quoted
@@ -207,7 +208,7 @@ func (d *differ) node(n syntax.Node, in *around) {
 // keywords of bash, but time, which is looked through as a program too.
 var keywords = map[string]bool{
 	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true, "case": true, "esac": true,
-	"while": true, "until": true, "for": true, "select": true, "function": true, "coproc": true, "{": true, "}": true, "!": true, "[[": true,
+	"while": true, "until": true, "for": true, "select": true, "function": true, "coproc": true, "{": true, "}": true, "!": true, "[[": true, "]]": true, "in": true,
 }
 
 // program looks at a command's first word: the parser takes assignments and keywords for
@@ -219,19 +220,23 @@ func (d *differ) program(w *syntax.Word) {
 	}
 	variable, rest, _ := splitName(word{form: lit.Value})
 	if keywords[w.Lit()] || variable != "" && (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "+=") || rest != "" && rest[0] == '[' && strings.Contains(rest, "=")) {
-		if !d.posix || w.Lit() != "[[" && w.Lit() != "select" && w.Lit() != "function" && w.Lit() != "coproc" {
-			d.refuse(w, "its first word is an assignment or a keyword to bash; quote it if it is not meant as one")
+		switch w.Lit() {
+		case "[[", "]]", "select", "function", "coproc": // programs to a POSIX shell
+			if d.posix {
+				return
+			}
 		}
+		d.refuse(w, "its first word is an assignment or a keyword to bash; quote it if it is not meant as one")
 	}
 }
 
 // redirect looks at a here-document's end, and at a descriptor's name with a subscript,
 // which the parser takes for a word.
-func (d *differ) redirect(n *syntax.Redirect) {
+func (d *differ) redirect(n *syntax.Redirect, within int) {
 	if op := int(n.OpPos.Offset()); op >= 2 && d.text[op-2:op] == "]}" {
 		d.refuse(n, "a descriptor's variable has a subscript, which bash evaluates")
 	}
-	if n.Hdoc == nil {
+	if n.Op != syntax.Hdoc && n.Op != syntax.DashHdoc {
 		return
 	}
 	from, to := int(n.Word.Pos().Offset()), int(n.Word.End().Offset())
@@ -245,8 +250,48 @@ func (d *differ) redirect(n *syntax.Redirect) {
 	if strings.Trim(bare, fileLetters) != "" {
 		d.refuse(n, "shells find the end of this here-document in different ways; name it by letters, as in << 'EOF'")
 	}
-	if bare == end {
+	if within > 0 && !d.closed(n, bare, within) {
+		d.refuse(n, "this here-document begins in a substitution and goes on after it; end it inside")
+	}
+	if bare == end && n.Hdoc != nil {
 		d.bodies[n.Hdoc] = true
+		d.body(n, bare)
+	}
+}
+
+// closed reports whether a here-document ends inside the substitution that it stands in:
+// bash takes it to end there in any case.
+func (d *differ) closed(n *syntax.Redirect, end string, within int) bool {
+	if n.Hdoc != nil {
+		return int(n.Hdoc.End().Offset()) < within
+	}
+	for line := range strings.SplitSeq(d.text[n.Word.End().Offset():min(within, len(d.text))], "\n") {
+		if strings.TrimLeft(line, "\t") == end {
+			return true
+		}
+	}
+	return false
+}
+
+// body looks whether bash may find the end of an expanded here-document elsewhere: it
+// looks for it line by line, in substitutions and quotes too, after it has joined lines
+// that end in a backslash.
+func (d *differ) body(n *syntax.Redirect, end string) {
+	from, to := int(n.Hdoc.Pos().Offset()), int(n.Hdoc.End().Offset())
+	text := d.text[from:min(to, len(d.text))]
+	if last := strings.LastIndexByte(text, '\n'); strings.TrimLeft(text[last+1:], "\t") == end {
+		text = text[:last+1] // the parser counts the end to the text
+	}
+	const odd = "shells find the end of this here-document in different ways; quote its end, as in << 'EOF'"
+	if strings.HasSuffix(text, "\\\n") || n.Op == syntax.DashHdoc && strings.Contains(text, "\\\n") {
+		d.refuse(n, odd)
+	}
+	for _, lines := range []string{text, strings.ReplaceAll(text, "\\\n", "")} {
+		for line := range strings.SplitSeq(lines, "\n") {
+			if strings.TrimLeft(line, "\t") == end {
+				d.refuse(n, odd)
+			}
+		}
 	}
 }
 

@@ -48,6 +48,15 @@ type patientConn struct {
 	w *openedWorkspace
 }
 
+func (c *patientConn) Send(ctx context.Context, message []byte) error {
+	err := c.Conn.Send(ctx, message)
+	select {
+	case c.w.answered <- struct{}{}:
+	default:
+	}
+	return err
+}
+
 func (c *patientConn) Receive(ctx context.Context) (wire.Message, error) {
 	m, err := c.Conn.Receive(ctx)
 	if err != nil || m.Method == "initialize" {

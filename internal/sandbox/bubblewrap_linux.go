@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -28,7 +27,8 @@ const (
 	argsFD = 3 + iota
 	infoFD
 	gateFD
-	seccompFD
+	extraFD // the filter; or, for an inner stage, its order
+	programFD
 )
 
 // Start goes in steps, so that nothing of the command runs before all is seen to hold:
@@ -46,11 +46,22 @@ func (b bubblewrap) Start(ctx context.Context, p Policy, c Command) (Process, er
 	if err != nil {
 		return nil, err
 	}
+	program, err := filters[p.Unix]()
+	if err != nil {
+		return nil, unheld(err, "its system calls can't be filtered")
+	}
 	veil, err := newVeil()
 	if err != nil {
 		return nil, unheld(err, "there is no room for its masks")
 	}
-	l := &launch{policy: p, places: places, veil: veil}
+	l := &launch{policy: p, filter: program, veil: veil}
+	if l.places, l.inner = inner(places, c, p.Env, program); l.inner != nil {
+		if !staged.Load() {
+			veil.remove()
+			return nil, notStaged()
+		}
+		c.Args = []string{innerPath}
+	}
 	proc, err := l.run(ctx, b.program, c)
 	if err != nil {
 		veil.remove()
@@ -68,7 +79,9 @@ func unheld(err error, why string) error {
 // launch is one start under way.
 type launch struct {
 	policy Policy
-	places []place
+	places []place // that bubblewrap mounts
+	inner  *order  // of the inner stage, when there is one
+	filter []byte
 	veil   *veil
 	gate   *gate
 }
@@ -90,7 +103,10 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 	if c.Stderr != nil {
 		cmd.Stderr = c.Stderr
 	}
-	cmd.ExtraFiles = []*os.File{ends.argsR, ends.infoW, l.gate.r, ends.seccomp}
+	cmd.ExtraFiles = []*os.File{ends.argsR, ends.infoW, l.gate.r, ends.extra}
+	if l.inner != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, ends.program)
+	}
 	if err := spawn(cmd, true); err != nil {
 		return nil, unheld(err, "bubblewrap can't be started")
 	}
@@ -143,8 +159,7 @@ func (l *launch) admit(ends *pipeEnds, proc *confined, c Command) error {
 func (l *launch) arguments(c Command) []string {
 	args := []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--new-session", "--die-with-parent", "--cap-drop", "ALL",
-		"--info-fd", strconv.Itoa(infoFD), "--seccomp", strconv.Itoa(seccompFD),
+		"--new-session", "--die-with-parent", "--cap-drop", "ALL", "--info-fd", strconv.Itoa(infoFD),
 		"--ro-bind", "/", "/", "--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc",
 	}
 	if !l.policy.Network {
@@ -156,23 +171,27 @@ func (l *launch) arguments(c Command) []string {
 	for _, p := range l.places {
 		args = append(args, l.mount(p)...)
 	}
-	return append(args, "--file", strconv.Itoa(gateFD), gatePath, "--chdir", c.Dir)
+	if l.inner == nil {
+		args = append(args, "--seccomp", strconv.Itoa(extraFD), "--chdir", c.Dir)
+	} else {
+		args = append(args, "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP", "--ro-bind-fd", strconv.Itoa(programFD), innerPath, "--chdir", "/")
+	}
+	return append(args, "--file", strconv.Itoa(gateFD), gatePath)
 }
 
-// procCovers are what of /proc is the machine's and not a process's: read-only, for to
-// many files there root may write even without a capability.
+// machineProc is what of /proc is the machine's and not a process's, and can be written
+// by root even without a capability. Bubblewrap itself covers irq and bus.
+var machineProc = []string{"acpi", "driver", "dynamic_debug", "fs", "mtrr", "scsi", "sysrq-trigger"}
+
+// procCovers are made read-only.
 func procCovers() []string {
 	covers := []string{"/proc/sys"}
-	entries, err := os.ReadDir("/proc")
-	if err != nil || os.Geteuid() != 0 {
+	if os.Geteuid() != 0 {
 		return covers
 	}
-	for _, e := range entries {
-		if e.Name() == "sys" || e.Name()[0] >= '0' && e.Name()[0] <= '9' || e.Type()&fs.ModeSymlink != 0 {
-			continue
-		}
-		if info, err := e.Info(); err == nil && (info.IsDir() || info.Mode()&0o222 != 0) {
-			covers = append(covers, "/proc/"+e.Name())
+	for _, name := range machineProc {
+		if _, err := os.Lstat("/proc/" + name); err == nil {
+			covers = append(covers, "/proc/"+name)
 		}
 	}
 	return covers
@@ -209,7 +228,7 @@ func memory() uint64 {
 }
 
 // pipeEnds are the ends of a launch that this process closes.
-type pipeEnds struct{ argsR, argsW, infoR, infoW, seccomp *os.File }
+type pipeEnds struct{ argsR, argsW, infoR, infoW, extra, program *os.File }
 
 func (l *launch) pipes() (ends *pipeEnds, err error) {
 	ends = &pipeEnds{}
@@ -227,11 +246,15 @@ func (l *launch) pipes() (ends *pipeEnds, err error) {
 	if ends.infoR, ends.infoW, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	program, err := filter(l.policy.Unix, true)
-	if err != nil {
-		return nil, err
+	if l.inner == nil {
+		ends.extra, err = inMemory("filter", l.filter)
+	} else if ends.extra, err = l.inner.file(); err == nil {
+		// By descriptor: the file of that name may be another by now.
+		var fd int
+		fd, err = unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
+		ends.program = os.NewFile(uintptr(fd), "program")
 	}
-	if ends.seccomp, err = inMemory("seccomp", program); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	l.gate, err = newGate()
@@ -239,7 +262,7 @@ func (l *launch) pipes() (ends *pipeEnds, err error) {
 }
 
 func (e *pipeEnds) close() {
-	for _, f := range []*os.File{e.argsR, e.argsW, e.infoR, e.infoW, e.seccomp} {
+	for _, f := range []*os.File{e.argsR, e.argsW, e.infoR, e.infoW, e.extra, e.program} {
 		if f != nil {
 			f.Close()
 		}

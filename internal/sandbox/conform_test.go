@@ -5,9 +5,21 @@ import (
 	"testing"
 
 	"github.com/holdfast-mcp/holdfast/internal/sandbox"
+	"github.com/holdfast-mcp/holdfast/internal/sandbox/sandboxtest"
 )
+
+// roles are what this test program does instead of testing, told by the environment:
+// tests that need a program to kill, or one to run somewhere else.
+var roles = map[string]func() int{}
+
+const roleVar = "HOLDFAST_SANDBOX_ROLE"
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if play, ok := roles[os.Getenv(roleVar)]; ok {
+		os.Exit(play())
+	}
 	os.Exit(m.Run())
 }
+
+func TestUnconfined(t *testing.T) { sandboxtest.Run(t, sandbox.Unconfined()) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,18 +76,23 @@ func newVeil() (*veil, error) {
 		return nil, err
 	}
 	v := &veil{dir: dir}
-	err = errors.Join(os.WriteFile(v.of(false), nil, 0o000), os.Mkdir(v.of(true), 0o000))
+	if err := v.fill(); err != nil {
+		v.remove()
+		return nil, err
+	}
+	return v, nil
+}
+
+// fill makes the file and the folder.
+func (v *veil) fill() error {
+	err := errors.Join(os.WriteFile(v.of(false), nil, 0o000), os.Mkdir(v.of(true), 0o000))
 	if err == nil {
 		v.file, err = inode(v.of(false))
 	}
 	if err == nil {
 		v.folder, err = inode(v.of(true))
 	}
-	if err != nil {
-		v.remove()
-		return nil, err
-	}
-	return v, nil
+	return err
 }
 
 func (v *veil) of(dir bool) string {
@@ -142,9 +146,7 @@ func verify(pid int, places []place, v *veil) error {
 }
 
 func verifyPlace(root int, p place, v *veil) error {
-	fd, err := unix.Openat2(root, strings.TrimPrefix(p.path, "/"), &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH,
-	})
+	fd, err := openWithin(root, p.path)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,19 +36,8 @@ func or[T comparable](value, otherwise T) T {
 // waits at the gate: it is the one that all others inherit from.
 func (l *launch) limit(proc *confined, pid int) error {
 	limits := l.policy.Limits
-	for _, r := range []struct {
-		what  int
-		value uint64
-	}{
-		{unix.RLIMIT_CORE, 0},
-		{unix.RLIMIT_FSIZE, uint64(or(limits.FileSize, defaultFileSize))},
-		{unix.RLIMIT_NOFILE, uint64(or(limits.Files, defaultFiles))},
-		{unix.RLIMIT_DATA, uint64(or(limits.Memory, int64(memory()/4*3)))},
-		{unix.RLIMIT_NPROC, uint64(or(limits.Processes, defaultProcesses))},
-	} {
-		if err := lower(pid, r.what, r.value); err != nil {
-			return unheld(err, "its limits can't be set")
-		}
+	if err := setLimits(pid, limits, uint64(or(limits.Processes, defaultProcesses))); err != nil {
+		return unheld(err, "its limits can't be set")
 	}
 	// Only raised, so it needs no right. Without it the kernel chooses by size alone.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(killFirst), 0)
@@ -58,6 +49,25 @@ func (l *launch) limit(proc *confined, pid int) error {
 		return unheld(err, "it would run as root, whose processes only a control group can limit, and none can be made")
 	}
 	proc.onEnd(group.remove)
+	return nil
+}
+
+// setLimits sets what the kernel counts for a process; 0 is this one.
+func setLimits(pid int, limits Limits, processes uint64) error {
+	for _, r := range []struct {
+		what  int
+		value uint64
+	}{
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, uint64(or(limits.FileSize, defaultFileSize))},
+		{unix.RLIMIT_NOFILE, uint64(or(limits.Files, defaultFiles))},
+		{unix.RLIMIT_DATA, uint64(or(limits.Memory, int64(memory()/4*3)))},
+		{unix.RLIMIT_NPROC, processes},
+	} {
+		if err := lower(pid, r.what, r.value); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -78,8 +88,9 @@ type pidsGroup struct{ dir string }
 // newPidsGroup makes a group for one process and all that it starts.
 func newPidsGroup(pid, most int) (pidsGroup, error) {
 	var errs error
-	for _, parent := range pidsParents() {
-		dir, err := os.MkdirTemp(parent, "holdfast-")
+	for _, parent := range pidsParents {
+		sweepGroups(parent)
+		dir, err := os.MkdirTemp(parent, fmt.Sprintf("holdfast-%d-", os.Getpid()))
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
@@ -98,19 +109,40 @@ func newPidsGroup(pid, most int) (pidsGroup, error) {
 	return pidsGroup{}, errs
 }
 
-// pidsParents are where such a group can be: the old hierarchy of its own, or the
-// unified one, at this process's own group or at the top.
-func pidsParents() []string {
-	return []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}
+// pidsParents are where such a group can be: the old hierarchy of its own, or the unified
+// one.
+var pidsParents = []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}
+
+// sweepGroups removes the empty groups of programs that were killed and could not.
+func sweepGroups(parent string) {
+	groups, _ := filepath.Glob(filepath.Join(parent, "holdfast-*-*"))
+	for _, dir := range groups {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), "holdfast-"), "-")
+		if _, err := os.Stat("/proc/" + pid); errors.Is(err, os.ErrNotExist) {
+			_ = os.Remove(dir) // another may have
+		}
+	}
 }
 
-// remove waits a moment for the kernel: a process leaves its group a little after its
-// parent has seen its end.
+// remove does not wait for the kernel: a process leaves its group a little after its end
+// is seen.
 func (g pidsGroup) remove() {
-	for range 50 {
-		if err := os.Remove(g.dir); err == nil || errors.Is(err, os.ErrNotExist) {
+	if !g.removed() {
+		go g.await()
+	}
+}
+
+// await is for who ends right after.
+func (g pidsGroup) await() {
+	for range 100 {
+		if g.removed() {
 			return
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+func (g pidsGroup) removed() bool {
+	err := os.Remove(g.dir)
+	return err == nil || errors.Is(err, os.ErrNotExist)
 }

@@ -46,8 +46,8 @@ func plan(p Policy) ([]place, error) {
 	}
 	for _, dir := range home {
 		all.add(dir, fresh)
-		for _, tool := range toolFolders {
-			all.add(filepath.Join(dir, tool), readable)
+		for _, tool := range toolsOf(dir) {
+			all.add(tool, readable)
 		}
 	}
 	for _, dir := range freshFolders {
@@ -77,11 +77,7 @@ func plan(p Policy) ([]place, error) {
 	for _, path := range guarded(p) {
 		all.add(path, locked)
 	}
-	hidden := slices.Concat(p.Hidden, p.State)
-	if os.Geteuid() == 0 {
-		hidden = append(hidden, machineSecrets...)
-	}
-	for _, path := range hidden {
+	for _, path := range slices.Concat(p.Hidden, p.State, secretsOfRoot()) {
 		all.add(path, veiled)
 	}
 	return all.settle(), nil
@@ -105,6 +101,45 @@ func homes(p Policy) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// toolsOf are the tool folders that may be in a home directory: those whose first folder
+// is there.
+func toolsOf(home string) []string {
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return nil // then the child can't list it either
+	}
+	there := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		there[e.Name()] = true
+	}
+	var all []string
+	for _, tool := range toolFolders {
+		if first, _, _ := strings.Cut(tool, "/"); there[first] {
+			all = append(all, filepath.Join(home, tool))
+		}
+	}
+	return all
+}
+
+// secretsOfRoot are the machine's secrets that hold something, when this is root.
+func secretsOfRoot() []string {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	var all []string
+	for _, path := range machineSecrets {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().IsRegular() && info.Size() == 0 {
+			continue
+		}
+		if entries, err := os.ReadDir(path); info.IsDir() && err == nil && len(entries) == 0 {
+			continue
+		}
+		all = append(all, path)
+	}
+	return all
 }
 
 // guarded is what can't be written within the roots.

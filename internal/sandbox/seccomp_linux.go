@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/elastic/go-seccomp-bpf"
 	"github.com/elastic/go-seccomp-bpf/arch"
@@ -43,26 +44,39 @@ const (
 	socketTypeMask = 0xf
 	argOffset      = 16 // of the first argument in struct seccomp_data
 	archOffset     = 4
+
+	fsIocFSSetXattr = 0x401c5820 // FS_IOC_FSSETXATTR
 )
 
 // personalities are those that change nothing but the name of the machine or the
 // placing of memory; 0xffffffff asks for the present one.
 var personalities = []uint32{0, 0x8, 0x20000, 0x20008, 0x40000, 0xffffffff}
 
+// filters are those of bubblewrap, by Policy.Unix: they are always the same.
+var filters = map[bool]func() ([]byte, error){
+	false: sync.OnceValues(func() ([]byte, error) { return filter(false) }),
+	true:  sync.OnceValues(func() ([]byte, error) { return filter(true) }),
+}
+
+// rules are a part of the filter that looks at arguments.
+type rules []bpf.Instruction
+
 // filter is the seccomp filter of every confined child, as the kernel reads it.
-// Unix is Policy.Unix, inet whether the child has a network, be it only a loopback.
-func filter(unixSockets, inet bool) ([]byte, error) {
+func filter(unixSockets bool, more ...func(*arch.Info) rules) ([]byte, error) {
 	info, err := arch.GetInfo("")
 	if err != nil {
 		return nil, fmt.Errorf("there is no list of system calls for this processor: %w", err)
 	}
-	rules := []bpf.Instruction{
+	all := rules{
 		// The library's own program lets foreign architectures pass.
 		bpf.LoadAbsolute{Off: archOffset, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(info.ID), SkipTrue: 1},
 		refuse(unix.ENOSYS),
 	}
-	rules = append(rules, argumentRules(info, unixSockets, inet)...)
+	all = append(all, argumentRules(info, unixSockets)...)
+	for _, m := range more {
+		all = append(all, m(info)...)
+	}
 	general := seccomp.Policy{
 		DefaultAction: seccomp.ActionAllow,
 		Syscalls: []seccomp.SyscallGroup{
@@ -74,50 +88,62 @@ func filter(unixSockets, inet bool) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the list of system calls can't be assembled: %w", err)
 	}
-	return encode(append(rules, rest...))
+	return encode(append(all, rest...))
+}
+
+// when adds what is done on one call. Its body falls through to what comes next.
+func (r *rules) when(info *arch.Info, call string, body ...bpf.Instruction) {
+	number, ok := info.SyscallNames[call]
+	if !ok {
+		return
+	}
+	*r = append(*r,
+		bpf.LoadAbsolute{Off: 0, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: uint8(len(body))})
+	*r = append(*r, body...)
 }
 
 // argumentRules refuse calls by what they ask for.
-func argumentRules(info *arch.Info, unixSockets, inet bool) []bpf.Instruction {
-	var rules []bpf.Instruction
-	when := func(call string, body ...bpf.Instruction) {
-		number, ok := info.SyscallNames[call]
-		if !ok {
-			return
-		}
-		rules = append(rules,
-			bpf.LoadAbsolute{Off: 0, Size: 4},
-			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: uint8(len(body))})
-		rules = append(rules, body...)
-	}
-	when("ioctl", arg(1), equal(unix.TIOCSTI, 2), equal(unix.TIOCLINUX, 1), skip(1), refuse(unix.EPERM))
-	when("clone", arg(0), anyOf(newNamespaces), refuse(unix.EPERM))
-	when("unshare", arg(0), anyOf(newNamespaces|unix.CLONE_NEWTIME), refuse(unix.EPERM))
+func argumentRules(info *arch.Info, unixSockets bool) rules {
+	var r rules
+	r.when(info, "ioctl", arg(1), equal(unix.TIOCSTI, 2), equal(unix.TIOCLINUX, 1), skip(1), refuse(unix.EPERM))
+	r.when(info, "clone", arg(0), anyOf(newNamespaces), refuse(unix.EPERM))
+	r.when(info, "unshare", arg(0), anyOf(newNamespaces|unix.CLONE_NEWTIME), refuse(unix.EPERM))
 
-	odd := []bpf.Instruction{arg(0)}
+	odd := rules{arg(0)}
 	for i, p := range personalities {
 		odd = append(odd, equal(p, uint8(len(personalities)-i)))
 	}
-	when("personality", append(odd, refuse(unix.EPERM))...)
-	when("socket", socketRule(unixSockets, inet)...)
+	r.when(info, "personality", append(odd, refuse(unix.EPERM))...)
+	r.when(info, "socket", socketRule(unixSockets)...)
 	if !unixSockets {
 		// A pair of datagram sockets can be connected anew, to any path.
-		when("socketpair", arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketTypeMask},
+		r.when(info, "socketpair", arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketTypeMask},
 			equal(unix.SOCK_STREAM, 2), equal(unix.SOCK_SEQPACKET, 1), refuse(unix.EPERM))
 	}
-	return rules
+	return r
+}
+
+// landlockRules refuse what namespaces keep away, or what Landlock does not look at.
+func landlockRules(info *arch.Info) rules {
+	var r rules
+	for _, call := range changing {
+		r.when(info, call, refuse(unix.EPERM))
+	}
+	for call, n := range ownOnly {
+		r.when(info, call, arg(n), equal(0, 1), refuse(unix.EPERM))
+	}
+	r.when(info, "ioctl", arg(1), equal(unix.FS_IOC_SETFLAGS, 2), equal(fsIocFSSetXattr, 1), skip(1), refuse(unix.EPERM))
+	return r
 }
 
 // socketRule lets pass INET, INET6, route netlink and, when told, unix sockets.
-func socketRule(unixSockets, inet bool) []bpf.Instruction {
-	families := []uint32{}
-	if inet {
-		families = append(families, unix.AF_INET, unix.AF_INET6)
-	}
+func socketRule(unixSockets bool) rules {
+	families := []uint32{unix.AF_INET, unix.AF_INET6}
 	if unixSockets {
 		families = append(families, unix.AF_UNIX)
 	}
-	rule := []bpf.Instruction{arg(0)}
+	rule := rules{arg(0)}
 	for i, family := range families {
 		rule = append(rule, equal(family, uint8(len(families)-i+3)))
 	}

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
-	"encoding/json"
+	"bytes"
+	"encoding/gob"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +24,7 @@ const stageName = "holdfast-sandbox-stage"
 
 // The descriptors of a stage.
 const (
-	orderFD = 3 // what it is to do, as JSON
+	orderFD = 3 // what it is to do: an order, as gob, for names may be no text
 	lifeFD  = 4 // of a supervisor: ends when the program that started it wants all to end, or ended
 )
 
@@ -30,8 +32,9 @@ const (
 type order struct {
 	Args, Env []string
 	Dir       string
-	Confine   *confinement // nil: only supervise
-	Confined  bool         // the second stage, which confines itself and becomes the command
+	Mask      *masking     // of the inner stage of bubblewrap
+	Confine   *confinement // of a child of Landlock
+	Final     bool         // this stage becomes the command; otherwise it supervises the next
 }
 
 // staged says that Main was called: a program that does not call it would, run as a
@@ -43,7 +46,7 @@ var staged atomic.Bool
 // it first in main and in TestMain.
 func Main() {
 	staged.Store(true)
-	if os.Args[0] != stageName {
+	if filepath.Base(os.Args[0]) != stageName {
 		return
 	}
 	os.Exit(runStage())
@@ -51,14 +54,18 @@ func Main() {
 
 func runStage() int {
 	var o order
-	in := os.NewFile(orderFD, "order")
-	err := json.NewDecoder(in).Decode(&o)
+	fd := orderFD
+	if os.Args[0] == innerPath {
+		fd = extraFD // the others before it are bubblewrap's
+	}
+	in := os.NewFile(uintptr(fd), "order")
+	err := gob.NewDecoder(in).Decode(&o)
 	in.Close()
 	if err != nil || len(o.Args) == 0 {
 		fmt.Fprintln(os.Stderr, "holdfast: this name is for the program's own use")
 		return 2
 	}
-	if o.Confined {
+	if o.Mask != nil || o.Final && o.Confine != nil {
 		err = o.become()
 	} else {
 		var code int
@@ -78,17 +85,26 @@ func (o order) supervise() (int, error) {
 		return 0, err
 	}
 	unix.CloseOnExec(lifeFD)
-	cmd, err := o.command()
+	told, group, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	cmd, err := o.command(group)
 	if err != nil {
 		return 0, err
 	}
 	if err := spawn(cmd, true); err != nil {
 		return 0, err
 	}
-	ended := make(chan struct{})
+	group.Close()
+	ended, grouped := make(chan struct{}), make(chan string, 1)
 	go func() {
 		_, _ = os.NewFile(lifeFD, "life").Read(make([]byte, 1))
 		close(ended)
+	}()
+	go func() {
+		dir, _ := io.ReadAll(told) // until the next stage became the command, or ended
+		grouped <- string(dir)
 	}()
 	command := make(chan int, 1)
 	left := make(chan struct{})
@@ -99,14 +115,17 @@ func (o order) supervise() (int, error) {
 	case <-ended:
 	}
 	endDescendants(left)
+	if dir := <-grouped; dir != "" {
+		pidsGroup{dir}.await()
+	}
 	return code, nil
 }
 
 // command is the next process: the command itself, or the stage that becomes it.
-func (o order) command() (*exec.Cmd, error) {
+func (o order) command(group *os.File) (*exec.Cmd, error) {
 	if o.Confine != nil {
-		o.Confined = true
-		return stageCommand(o, nil)
+		o.Final = true
+		return stageCommand(o, group)
 	}
 	program, err := lookIn(o.Args[0], o.Env)
 	if err != nil {
@@ -115,21 +134,23 @@ func (o order) command() (*exec.Cmd, error) {
 	return &exec.Cmd{Path: program, Args: o.Args, Env: o.Env, Dir: o.Dir, Stdout: os.Stdout, Stderr: os.Stderr}, nil
 }
 
+// file is the order as a stage reads it.
+func (o order) file() (*os.File, error) {
+	var text bytes.Buffer
+	if err := gob.NewEncoder(&text).Encode(o); err != nil {
+		return nil, err
+	}
+	return inMemory("order", text.Bytes())
+}
+
 // stageCommand runs this program again as a stage. It gets no environment: its own
-// could be in anyone's sight. The descriptor of the order is closed by the caller.
-func stageCommand(o order, life *os.File) (*exec.Cmd, error) {
-	text, err := json.Marshal(o)
+// could be in anyone's sight. The second descriptor is lifeFD or groupFD.
+func stageCommand(o order, next *os.File) (*exec.Cmd, error) {
+	in, err := o.file()
 	if err != nil {
 		return nil, err
 	}
-	in, err := inMemory("order", text)
-	if err != nil {
-		return nil, err
-	}
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{stageName}, Env: []string{}, Dir: "/", Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: []*os.File{in}}
-	if life != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, life)
-	}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{stageName}, Env: []string{}, Dir: "/", Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: []*os.File{in, next}}
 	return cmd, nil
 }
 

@@ -25,10 +25,15 @@ func (unconfined) Start(ctx context.Context, p Policy, c Command) (Process, erro
 	return supervised(ctx, order{Args: c.Args, Env: append([]string{}, p.Env...), Dir: c.Dir}, c)
 }
 
+// notStaged is a mistake of the program, not of its user.
+func notStaged() error {
+	return fault.New(fault.Internal, "the command was not run: this program does not call sandbox.Main", "call it first in main and in TestMain")
+}
+
 // supervised starts a stage that supervises the command.
 func supervised(ctx context.Context, o order, c Command) (Process, error) {
 	if !staged.Load() {
-		return nil, fault.New(fault.Internal, "the command was not run: this program does not call sandbox.Main", "call it first in main and in TestMain")
+		return nil, notStaged()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fault.Wrap(err, fault.Cancelled, "the command was cancelled before it started", "")

@@ -11,6 +11,7 @@ import (
 // fileTests are about what can be read and written outside of masks.
 var fileTests = []test{
 	{"the workspace is written", func(s *scene) {
+		s.writing()
 		s.bash(`echo hello > a; mkdir -p d/e; echo hello > d/e/f; mv a b; chmod 700 b`)
 		s.holds("b", "hello\n")
 		s.holds("d/e/f", "hello\n")
@@ -42,13 +43,14 @@ exec 9<` + s.ws + `; touch /proc/self/fd/9/../PWNED /proc/self/root/etc/PWNED /p
 		s.holds("c", "kept")
 	}},
 	{"temporary folders are private and gone after", func(s *scene) {
+		s.writing()
 		for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 			host, err := os.CreateTemp(dir, "holdfast-test-")
 			if err != nil {
 				continue // not on this machine, or not to be written
 			}
-			host.WriteString(mark)
 			host.Close()
+			s.write(host.Name(), mark)
 			s.Cleanup(func() { os.Remove(host.Name()) })
 			s.unseen(s.bash(`cat ` + host.Name() + `; rm -f ` + host.Name() + `; echo x > ` + dir + `/holdfast-PWNED && cat ` + dir + `/holdfast-PWNED`))
 			s.holds(host.Name(), mark)
@@ -78,11 +80,12 @@ cd ` + s.ws + `; ln -s ` + s.home + `/.ssh/id_rsa k; cat k; cp k k2; ln ` + s.ho
 			s.Skip("it can't be written")
 		}
 		s.Cleanup(func() { os.Remove(f.Name()) })
-		f.WriteString(mark)
 		f.Close()
+		s.write(f.Name(), mark)
 		s.unseen(s.bash(`cat ` + f.Name()))
 	}},
 	{"the home directory can be written, and it is gone after", func(s *scene) {
+		s.writing()
 		said := s.bash(`mkdir -p ~/.npm/_cacache ~/.cache/go-build && echo x > ~/.npm/_cacache/x && echo x > ~/.profile && cat ~/.npm/_cacache/x && echo CACHED`)
 		s.says(said, "CACHED")
 		s.absent(s.home+"/.npm", s.home+"/.cache", s.home+"/.profile")
@@ -105,6 +108,7 @@ echo PWNED > ~/.cargo/bin/tool; rm -f ~/go/pkg/mod/m@v1/m.go; mv ~/.cargo/bin ~/
 		s.absent(s.home + "/.cargo/bin/PWNED")
 	}},
 	{"readable and writable folders", func(s *scene) {
+		s.writing()
 		shown := s.write(s.home+"/.config/tool/settings", "shown")
 		s.write(s.home+"/.config/other/settings", mark)
 		more := s.out + "/more"
@@ -117,6 +121,7 @@ echo PWNED > ~/.cargo/bin/tool; rm -f ~/go/pkg/mod/m@v1/m.go; mv ~/.cargo/bin ~/
 		s.holds(more+"/new", "new\n")
 	}},
 	{"a second root, and a root in a root", func(s *scene) {
+		s.writing()
 		second, inner := s.out+"/second", s.ws+"/inner"
 		s.write(second+"/x", "x")
 		s.write(inner+"/x", "x")

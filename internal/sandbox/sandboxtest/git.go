@@ -31,12 +31,14 @@ func (s *scene) git(dir string, args ...string) string {
 // that leads it to what it runs, is changed.
 var gitTests = []test{
 	{"commits work", func(s *scene) {
+		s.writing()
 		s.repository(s.ws)
 		said := s.bash(`echo y > new && git add new && git commit -q -m second && git log --oneline | wc -l && git checkout -q -b topic && git mv new newer && git commit -q -m third && git checkout -q - && git merge -q topic && git stash list && git tag v1 && git gc -q && echo DONE`)
 		s.says(said, "DONE")
 		s.says(s.git(s.ws, "log", "--oneline"), "third")
 	}},
 	{"what runs programs is not planted", func(s *scene) {
+		s.writing()
 		s.repository(s.ws)
 		config := current(s, ".git/config")
 		said := s.bash(`git config core.fsmonitor 'touch x'; git config --local core.hooksPath evil; echo '[core] pager = x' >> .git/config; rm -f .git/config; mv .git/config x
@@ -49,6 +51,7 @@ echo '* filter=x' > .git/info/attributes; mv .git/info x; touch .git/hooks/PWNED
 		}
 	}},
 	{"nested repositories, when they are named", func(s *scene) {
+		s.writing()
 		s.repository(s.ws + "/a/nested")
 		s.write("b/.git", "gitdir: ../a/nested/.git\n")
 		s.policy.ReadOnly = []string{s.ws + "/a/nested/.git", s.ws + "/b/.git"}
@@ -61,6 +64,7 @@ cd ../..; echo 'gitdir: /tmp/evil' > b/.git; rm -rf b; mv b c; mv a/nested x; mv
 		s.absent(s.ws + "/a/nested/.git/hooks/post-commit")
 	}},
 	{"modules and worktrees", func(s *scene) {
+		s.writing()
 		s.repository(s.ws)
 		s.repository(s.ws + "/.git/modules/lib/deep")
 		module := s.ws + "/.git/modules/lib/deep"

@@ -70,9 +70,9 @@ print("result", f())`)
 	{"the kernel's files", func(s *scene) {
 		// What is written is what is there: should it be written after all, nothing comes of it.
 		said := s.bash(`for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/vm/swappiness /proc/sys/fs/file-max /proc/sys/kernel/hostname /proc/mtrr /sys/kernel/mm/transparent_hugepage/defrag; do
-[ -e $f ] && v=$(cat $f) && echo "$v" > $f && echo "WROTE $f"; done; echo h > /proc/sysrq-trigger && echo WROTE; echo none > /sys/power/state && echo WROTE; [ -w /proc/sys/kernel/core_pattern ] && echo WROTE
-for f in /sys/kernel/uevent_helper /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs; do [ -w $f ] && echo WROTE; done 2>/dev/null
-for f in /dev/mem /dev/kmem /dev/port /dev/sda /dev/vda /dev/kvm /dev/fuse /dev/kmsg; do [ -e $f ] && echo DEVICE; done; head -c 1 /proc/kcore /proc/kmsg && echo KERNEL
+[ -e $f ] && v=$(cat $f) && echo "$v" > $f && echo "WROTE $f"; done; echo h > /proc/sysrq-trigger && echo WROTE; echo none > /sys/power/state && echo WROTE; (exec 3>>/proc/sys/kernel/core_pattern) && echo WROTE
+for f in /sys/kernel/uevent_helper /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs; do (exec 3>>$f) && echo WROTE; done 2>/dev/null
+for f in /dev/mem /dev/kmem /dev/port /dev/sda /dev/vda /dev/kvm /dev/fuse /dev/kmsg; do (exec 3<$f) && echo DEVICE; done 2>/dev/null; head -c 1 /proc/kcore /proc/kmsg && echo KERNEL
 mknod d b 8 0 && head -c 1 d && echo DEVICE; mknod d2 c 1 1 && head -c 1 d2 && echo DEVICE; mkfifo fifo && echo x > fifo & cat fifo`)
 		for _, word := range []string{"WROTE", "DEVICE", "KERNEL"} {
 			s.silent(said, word)

@@ -25,6 +25,7 @@ exec 3<.env; cat <&3; python3 -c "print(open('.env').read())"; bash -c 'source .
 		s.holds("a/b/.env.local", mark)
 	}},
 	{"hidden files are not written", func(s *scene) {
+		s.writing()
 		secret := s.write("a/.env", mark)
 		s.policy.Hidden = []string{secret}
 		s.bash(`echo PWNED > a/.env; echo PWNED >> a/.env; rm -rf a; mv a b; truncate -s0 a/.env; chmod 777 a/.env; touch a/.env; rmdir a; mkdir a; echo PWNED > a/.env`)
@@ -43,6 +44,7 @@ chmod 777 keys; ls keys && echo LISTED; cat a/b/c/keys/deep/k; rm -rf a keys; cd
 		s.absent(s.ws + "/keys/PWNED")
 	}},
 	{"what lies beside a mask is free", func(s *scene) {
+		s.writing()
 		s.policy.Hidden = []string{s.write("a/b/.env", mark)}
 		s.policy.ReadOnly = []string{s.write("a/c/kept", "kept")}
 		s.bash(`echo new > a/b/new; mv a/b/new a/b/newer; mkdir a/d; mv a/b/newer a/d/; rm -rf a/e; echo x > a/c/x`)
@@ -50,6 +52,7 @@ chmod 777 keys; ls keys && echo LISTED; cat a/b/c/keys/deep/k; rm -rf a keys; cd
 		s.holds("a/c/x", "x\n")
 	}},
 	{"read-only files and folders stay as they are", func(s *scene) {
+		s.writing()
 		s.policy.ReadOnly = []string{s.write(".mcp.json", "kept"), filepath.Dir(s.write("a/.vscode/tasks.json", "kept")), s.write("scripts/guard.sh", "kept")}
 		said := s.bash(`cat .mcp.json a/.vscode/tasks.json scripts/guard.sh
 for f in .mcp.json a/.vscode/tasks.json scripts/guard.sh; do echo PWNED > $f; echo PWNED >> $f; rm -f $f; mv $f x; cp /bin/true $f; ln -sf /bin/true $f; truncate -s0 $f; chmod 777 $f; touch $f; ln $f h && echo PWNED > h; sed -i s/kept/PWNED/ $f; done
@@ -63,6 +66,7 @@ mv a b; mv a/.vscode x; rm -rf a scripts .vscode; mv scripts s2; mkdir -p script
 		s.absent(s.ws + "/a/.vscode/PWNED")
 	}},
 	{"a hidden file in a read-only folder, and the reverse", func(s *scene) {
+		s.writing()
 		s.write("ro/sub/secret", mark)
 		s.write("hid/ro/x", mark)
 		s.policy.ReadOnly = []string{s.ws + "/ro", s.ws + "/hid/ro"}
@@ -71,6 +75,7 @@ mv a b; mv a/.vscode x; rm -rf a scripts .vscode; mv scripts s2; mkdir -p script
 		s.absent(s.ws + "/ro/PWNED")
 	}},
 	{"what is not there, and links, are passed over", func(s *scene) {
+		s.writing()
 		s.write("x", "x")
 		if err := os.Symlink("x", s.ws+"/link"); err != nil {
 			s.Fatal(err)
@@ -87,13 +92,15 @@ mv a b; mv a/.vscode x; rm -rf a scripts .vscode; mv scripts s2; mkdir -p script
 		s.unseen(s.bash(`grep -r . .; find . -type f -exec cat {} +`), s.policy.Hidden...)
 	}},
 	{"thousands of masks", func(s *scene) {
+		s.writing()
 		for i := range 2500 {
 			s.policy.Hidden = append(s.policy.Hidden, s.write(fmt.Sprintf("d%d/e%d/f%d", i%40, i%7, i), mark))
 		}
 		s.policy.ReadOnly = []string{s.write("kept/kept", "kept")}
-		said := s.bash(`grep -rh canary . ; mv d1 x; mv d2/e1 y; cat x/*/*; echo PWNED > kept/kept; rm -rf d3; umount d1/e1/f1; grep Cap /proc/self/status; echo new > new; echo RAN`)
+		said := s.bash(`exec 2>/dev/null; grep -rh canary . ; mv d1 x; mv d2/e1 y; cat x/*/*; echo PWNED > kept/kept; rm -rf d3; cat /proc/*/root` + s.ws + `/d*/e*/* /proc/*/cwd/d*/e*/*; (exec 3<>/proc/1/mem) && echo MEMORY; ls /proc/1/ && echo MEMORY; ls -d /proc/1/root/. && echo MEMORY; umount d1/e1/f1; grep Cap /proc/self/status; echo new > new; echo RAN`)
 		s.unseen(said, s.policy.Hidden...)
 		s.says(said, "RAN")
+		s.silent(said, "MEMORY")
 		s.says(said, "CapEff:\t0000000000000000")
 		s.holds("kept/kept", "kept")
 		s.holds("new", "new\n")

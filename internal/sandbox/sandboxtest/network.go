@@ -49,6 +49,7 @@ func (s *scene) service(network, address string) net.Addr {
 // networkTests are about connections.
 var networkTests = []test{
 	{"no service of the machine is reached by TCP", func(s *scene) {
+		s.offline()
 		a := s.service("tcp", "127.0.0.1:0").(*net.TCPAddr)
 		all := s.service("tcp", "0.0.0.0:0").(*net.TCPAddr)
 		s.unseen(s.bash(fmt.Sprintf(`exec 3<>/dev/tcp/127.0.0.1/%[1]d && cat <&3; exec 3<>/dev/tcp/localhost/%[1]d && cat <&3; curl -s -m 2 http://127.0.0.1:%[1]d/; curl -s -m 2 telnet://127.0.0.2:%[2]d`, a.Port, all.Port)))
@@ -60,6 +61,7 @@ var networkTests = []test{
 		}
 	}},
 	{"nor by datagrams", func(s *scene) {
+		s.offline()
 		a := s.service("udp", "127.0.0.1:0").(*net.UDPAddr)
 		s.unseen(s.python(fmt.Sprintf(`
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -68,6 +70,7 @@ s.sendto(b"x", ("127.0.0.1", %d))
 print(s.recv(100))`, a.Port)))
 	}},
 	{"nor by other protocols", func(s *scene) {
+		s.offline()
 		said := s.python(`
 for protocol in (262, 132, 33, 136):  # MPTCP, SCTP, DCCP, UDP-Lite
     try:
@@ -116,6 +119,7 @@ for kind in (2, 3, 2 | 0x80000, 3 | 0x100000000):
 		}
 	}},
 	{"no names, no metadata service, no other interface", func(s *scene) {
+		s.offline()
 		said := s.bash(`getent hosts example.com && echo NAME; curl -s -m 1 http://169.254.169.254/ && echo METADATA; exec 3<>/dev/tcp/169.254.169.254/80 && echo METADATA; tail -n +3 /proc/net/dev | grep -v ' *lo:' && echo INTERFACE; exec 3<>/dev/tcp/192.0.2.1/80 && echo OUT`)
 		for _, word := range []string{"NAME", "METADATA", "INTERFACE", "OUT"} {
 			s.silent(said, word)
@@ -134,6 +138,7 @@ for family in list(range(1, 60)) + [0x100000001, 0x10000001e]:
 		s.silent(said, "MADE")
 	}},
 	{"a loopback of its own works", func(s *scene) {
+		s.offline()
 		s.says(s.python(`
 for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
     l = socket.socket(family); l.bind((host, 0)); l.listen()
@@ -144,6 +149,7 @@ a, b = socket.socketpair(); a.send(b"x"); print("PAIR", b.recv(1))
 socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); print("ROUTE")`), "CONNECTED b'x'\nCONNECTED b'x'\nPAIR b'x'\nROUTE")
 	}},
 	{"nothing inside is reached from the machine, nor from another command", func(s *scene) {
+		s.offline()
 		port := s.service("tcp", "127.0.0.1:0").(*net.TCPAddr).Port + 1
 		s.need("python3")
 		_, said := s.start(s.Context(), "python3", "-c", fmt.Sprintf(`

@@ -53,7 +53,8 @@ var layouts = []layout{
 	}},
 	{"in the home directory", func(t *testing.T) (string, string, string, string) {
 		base := elsewhere(t)
-		return base + "/home/projects/ws", base + "/home", base + "/out", base + "/home/.local/state/holdfast"
+		home := base + "/home"
+		return home + "/projects/ws", home, base + "/out", home + "/.local/state/holdfast"
 	}},
 }
 
@@ -90,8 +91,28 @@ func newScene(t *testing.T, s sandbox.Sandbox, l layout, refused *atomic.Int32) 
 		Mode: sandbox.ModeWorkspaceWrite, Roots: []string{ws}, Home: home, State: []string{state},
 		Env: []string{"PATH=" + path(), "HOME=" + home, "LANG=C.UTF-8", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"},
 	}
+	if sc.refuses() {
+		// The least that a policy can be: cases that are about more ask for it.
+		sc.policy.Mode, sc.policy.Network = sandbox.ModeReadOnly, true
+	}
 	return sc
 }
+
+// refuses reports whether the sandbox does not run the policy as it is.
+func (s *scene) refuses() bool {
+	s.Helper()
+	p, err := s.sandbox.Start(s.Context(), s.policy, sandbox.Command{Args: []string{"true"}, Dir: s.ws})
+	if err != nil {
+		return s.sandbox.Name() != "bubblewrap" && fault.KindOf(err) == fault.Unavailable
+	}
+	_, _ = p.Wait()
+	return false
+}
+
+// writing is for a case about a workspace that can be written, offline for one about
+// the loopback.
+func (s *scene) writing() { s.policy.Mode = sandbox.ModeWorkspaceWrite }
+func (s *scene) offline() { s.policy.Network = false }
 
 // path has the system's programs before those of this account, which may be scripts
 // that need a home directory.
@@ -236,7 +257,7 @@ func (s *scene) need(programs ...string) {
 	s.Helper()
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
-			if os.Getenv("HOLDFAST_REQUIRE_PROGRAMS") != "" {
+			if os.Getenv("HOLDFAST_REQUIRE_SANDBOX") != "" {
 				s.Fatalf("%s is not installed; run: make prepare", p)
 			}
 			s.Skipf("SKIPPED: %s is not installed; run: make prepare", p)

@@ -133,11 +133,11 @@ func wasUsed(dir string) bool {
 
 // isDataDirectory reports whether Holdfast was here: the lock is the first file
 // that it makes, and it stays. What the demonstration writes before is known too, and
-// the lock of the trust store.
+// the trust store with its lock, and the workspaces.
 func isDataDirectory(entries []os.DirEntry) bool {
 	for _, e := range entries {
 		switch e.Name() {
-		case lockName, databaseName, demoName, settings.TrustLock:
+		case lockName, databaseName, demoName, settings.TrustLock, workspacesName:
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -239,10 +240,20 @@ func (w *openedWorkspace) serve(ctx context.Context, c wire.Conn) error {
 		w.server.Close()
 	}
 	w.journal.Enqueue(w.entry("workspace_closed", map[string]string{"session": w.session}))
-	if w.err != nil {
+	switch {
+	case w.err != nil:
 		return w.err
+	case errors.Is(err, errPeerLeft):
+		return nil
 	}
 	return err
+}
+
+// end ends what runs, and does not wait for it.
+func (w *openedWorkspace) end() {
+	if <-w.ready; w.server != nil {
+		w.server.End()
+	}
 }
 
 // opened writes down what the session goes by.

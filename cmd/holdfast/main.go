@@ -24,7 +24,11 @@ func run() int {
 
 func execute(ctx context.Context, args []string, in io.Reader, out, err io.Writer) int {
 	a := &app{in: in, out: out, err: err, getenv: os.Getenv}
-	root := a.root()
+	first := ""
+	if len(args) > 0 {
+		first = args[0]
+	}
+	root := a.root(first)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -42,16 +43,35 @@ func (l *late) Do(ctx context.Context, r call.Request) (dispatch.Reply, *dispatc
 	return dispatch.Reply{}, nil, fault.New(fault.Unavailable, "the workspace is not ready yet", "call again")
 }
 
+// errPeerLeft ends a session whose peer closed its side.
+var errPeerLeft = errors.New("the peer closed its side")
+
 // patientConn gives initialize at once, and everything else when the workspace is ready.
 type patientConn struct {
 	wire.Conn
 	w *openedWorkspace
 }
 
+func (c *patientConn) Send(ctx context.Context, message []byte) error {
+	err := c.Conn.Send(ctx, message)
+	select {
+	case c.w.answered <- struct{}{}:
+	default:
+	}
+	return err
+}
+
 func (c *patientConn) Receive(ctx context.Context) (wire.Message, error) {
 	m, err := c.Conn.Receive(ctx)
-	if err != nil || m.Method == "initialize" {
+	switch {
+	case errors.Is(err, io.EOF):
+		err = errPeerLeft // it had its time for answers: what runs is not waited for
+		fallthrough
+	case err != nil:
+		go c.w.end()
 		return m, err
+	case m.Method == "initialize":
+		return m, nil
 	}
 	select {
 	case <-c.w.ready:

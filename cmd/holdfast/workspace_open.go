@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -69,6 +70,8 @@ type openedWorkspace struct {
 	box       string // the sandbox's name
 	log       *slog.Logger
 
+	answered chan struct{} // holds one when something was sent to the peer
+
 	late  late
 	ready chan struct{} // closed when what is below is set, and all that is above
 	err   error         // why nothing can be served
@@ -91,7 +94,7 @@ func workspaceState(s *settings.Settings) string {
 // probe of the sandbox above all, is done meanwhile: initialize is answered, and nothing
 // else before it is done.
 func openWorkspace(ctx context.Context, o settings.Options, name string, environ []string, log *slog.Logger, journal func(state, session string) (workspaceJournal, error)) (_ *openedWorkspace, err error) {
-	w := &openedWorkspace{name: name, session: strings.ToLower(rand.Text()), log: log, ready: make(chan struct{})}
+	w := &openedWorkspace{name: name, session: strings.ToLower(rand.Text()), log: log, ready: make(chan struct{}), answered: make(chan struct{}, 1)}
 	if w.settings, err = settings.Load(o); err != nil {
 		return nil, err
 	}
@@ -115,14 +118,25 @@ func openWorkspace(ctx context.Context, o settings.Options, name string, environ
 	if err != nil {
 		return nil, err
 	}
-	go func() {
-		defer close(w.ready)
-		if w.err = w.chooseShell(ctx, workspace.Confinement(w.settings, environ)); w.err == nil {
-			w.chooseSearch(environ)
-			w.err = w.wire()
-		}
-	}()
+	go w.prepare(ctx, environ)
 	return w, nil
+}
+
+// headStart is how long the answer to initialize may take before the rest is begun: both
+// at once would be later for everybody.
+const headStart = 30 * time.Millisecond
+
+// prepare does what takes longer: it probes the sandbox and wires the rest.
+func (w *openedWorkspace) prepare(ctx context.Context, environ []string) {
+	defer close(w.ready)
+	select {
+	case <-w.answered:
+	case <-time.After(headStart):
+	}
+	if w.err = w.chooseShell(ctx, workspace.Confinement(w.settings, environ)); w.err == nil {
+		w.chooseSearch(environ)
+		w.err = w.wire()
+	}
 }
 
 // chooseShell settles how commands are run, if at all.
@@ -226,10 +240,20 @@ func (w *openedWorkspace) serve(ctx context.Context, c wire.Conn) error {
 		w.server.Close()
 	}
 	w.journal.Enqueue(w.entry("workspace_closed", map[string]string{"session": w.session}))
-	if w.err != nil {
+	switch {
+	case w.err != nil:
 		return w.err
+	case errors.Is(err, errPeerLeft):
+		return nil
 	}
 	return err
+}
+
+// end ends what runs, and does not wait for it.
+func (w *openedWorkspace) end() {
+	if <-w.ready; w.server != nil {
+		w.server.End()
+	}
 }
 
 // opened writes down what the session goes by.

@@ -20,7 +20,7 @@ import (
 
 // disconnected is how long a peer that closed its side still gets its answers. What
 // runs then is ended: everything is gone within a second.
-const disconnected = 500 * time.Millisecond
+const disconnected = 300 * time.Millisecond
 
 // workspaceFlags are those of `holdfast workspace`, and of the built-in server.
 type workspaceFlags struct {

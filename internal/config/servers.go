@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 
@@ -34,7 +35,7 @@ var foreignServer = map[string]string{
 	"name":          "the name is the key of the entry",
 }
 
-var serverName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
 
 // MapName gives the server name that a name of another client becomes: lower case,
 // "_", "." and space as "-", cut at 32. ok is false when that is no server name
@@ -44,13 +45,13 @@ func MapName(name string) (mapped string, ok bool) {
 	if len(mapped) > 32 {
 		mapped = mapped[:32]
 	}
-	return mapped, serverName.MatchString(mapped)
+	return mapped, serverName().MatchString(mapped)
 }
 
 func (r *reader) servers(a at, c *Config) {
 	list, _ := r.members(a)
 	for _, e := range list {
-		if !serverName.MatchString(e.name) {
+		if !serverName().MatchString(e.name) {
 			why := "is no server name: 1 to 32 of a-z, 0-9 and -, not starting with -"
 			if near, ok := MapName(e.name); ok {
 				why += "; write " + near
@@ -258,7 +259,7 @@ func (r *reader) envName(e entry) bool {
 	return true
 }
 
-var header = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") // a token of RFC 9110, section 5.6.2
+var header = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") }) // a token of RFC 9110, section 5.6.2
 
 // ours are headers that the transport itself sets.
 var ours = map[string]bool{
@@ -267,7 +268,7 @@ var ours = map[string]bool{
 }
 
 func (r *reader) headerName(e entry) bool {
-	if !header.MatchString(e.name) {
+	if !header().MatchString(e.name) {
 		r.problemAt(e.nameOffset, e.key, "is no name of an HTTP header")
 		return false
 	}

@@ -23,34 +23,34 @@ func Choose(ctx context.Context, p Policy) (Sandbox, Diagnosis, error) {
 	return choose(ctx, p, findBubblewrap)
 }
 
-func choose(ctx context.Context, p Policy, find func(Policy) (string, error)) (Sandbox, Diagnosis, error) {
+func choose(ctx context.Context, p Policy, find func(Policy) (program, why string)) (Sandbox, Diagnosis, error) {
 	if err := check(p, probeCommand(p)); err != nil {
 		return nil, Diagnosis{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var d Diagnosis
-	program, err := find(p)
-	if err == nil {
-		if err = probe(ctx, bubblewrap{program}, p); err == nil {
+	program, why := find(p)
+	if why == "" {
+		if why = probe(ctx, bubblewrap{program}, p); why == "" {
 			d.Chosen = "bubblewrap"
 			return bubblewrap{program}, d, nil
 		}
 	}
-	d.Causes = append(d.Causes, "bubblewrap can't be used: "+err.Error())
-	if err = landlockHolds(p); err == nil {
-		if err = probe(ctx, landlock{}, p); err == nil {
+	d.Causes = append(d.Causes, "bubblewrap can't be used: "+why)
+	if why = landlockLacks(p); why == "" {
+		if why = probe(ctx, landlock{}, p); why == "" {
 			d.Chosen = "landlock"
 			return landlock{}, d, nil
 		}
 	}
-	d.Causes = append(d.Causes, "Landlock can't be used: "+err.Error())
+	d.Causes = append(d.Causes, "Landlock can't be used: "+why)
 	return nil, d, fault.New(fault.Unavailable, "no sandbox holds here: "+strings.Join(d.Causes, " "), "commands are not run without one, but under --sandbox off")
 }
 
 // findBubblewrap looks in the system's folders first. One that the peer could have
-// written is not taken.
-func findBubblewrap(p Policy) (string, error) {
+// written is not taken. Without one it says what to do.
+func findBubblewrap(p Policy) (program, why string) {
 	dirs := append([]string{"/usr/bin", "/usr/local/bin", "/bin"}, filepath.SplitList(os.Getenv("PATH"))...)
 	for _, dir := range dirs {
 		if !filepath.IsAbs(dir) {
@@ -62,10 +62,10 @@ func findBubblewrap(p Policy) (string, error) {
 		}
 		real, err := filepath.EvalSymlinks(program)
 		if err == nil && !inAny(real, p.Roots) && !inAny(real, p.Writable) {
-			return real, nil
+			return real, ""
 		}
 	}
-	return "", errors.New(notInstalled)
+	return "", notInstalled
 }
 
 const notInstalled = "the program bwrap is not installed. Install it: apt install bubblewrap (or dnf, apk, pacman)."
@@ -123,11 +123,12 @@ func probeCommand(p Policy) Command {
 	return c
 }
 
-// probe runs the real policy once. Its error is a cause with its fix, in sentences.
-func probe(ctx context.Context, s Sandbox, p Policy) error {
+// probe runs the real policy once. It gives the cause and the fix, in sentences, or
+// nothing when all holds.
+func probe(ctx context.Context, s Sandbox, p Policy) string {
 	said, words, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("no pipe can be made (%w).", err)
+		return explain(s, err, "")
 	}
 	defer said.Close()
 	c := probeCommand(p)
@@ -164,14 +165,14 @@ func probe(ctx context.Context, s Sandbox, p Policy) error {
 	if exit.Code != 0 || strings.TrimSpace(text.String()) != "held" {
 		return explain(s, fmt.Errorf("the probe ended with %d", exit.Code), text.String())
 	}
-	return nil
+	return ""
 }
 
 // inTmp reports whether a path lies in a folder that every child has its own of.
 func inTmp(path string) bool { return inAny(path, freshFolders) }
 
 // explain turns what failed into a cause and a fix.
-func explain(s Sandbox, err error, words string) error {
+func explain(s Sandbox, err error, words string) string {
 	words = strings.TrimSpace(words)
 	why := err.Error()
 	if cause := errors.Unwrap(err); cause != nil {
@@ -179,13 +180,13 @@ func explain(s Sandbox, err error, words string) error {
 	}
 	for _, known := range knownCauses {
 		if s.Name() == "bubblewrap" && known.when(words) {
-			return errors.New(known.says)
+			return known.says
 		}
 	}
 	if words != "" {
 		why += "; it said: " + strings.ReplaceAll(words, "\n", "; ")
 	}
-	return fmt.Errorf("%s.", why)
+	return why + "."
 }
 
 // knownCauses are what keeps bubblewrap from working, by its own words and by the

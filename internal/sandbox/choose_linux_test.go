@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/sandbox"
 )
 
-// chooseAndSay is the helper that looks for a sandbox where there may be none.
+// chooseAndSay is the role that looks for a sandbox where there may be none.
 func chooseAndSay() int {
 	var p sandbox.Policy
 	if err := json.Unmarshal([]byte(os.Getenv("POLICY")), &p); err != nil {
@@ -62,7 +62,7 @@ func TestChooseWhereNamespacesAreRefused(t *testing.T) {
 		outer := p
 		outer.Network = false
 		outer.Readable = []string{filepath.Dir(program)}
-		outer.Env = []string{"PATH=/usr/bin:/bin", helperVar + "=choose", "POLICY=" + string(text)}
+		outer.Env = []string{"PATH=/usr/bin:/bin", roleVar + "=choose", "POLICY=" + string(text)}
 		out, err := os.CreateTemp(t.TempDir(), "out")
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +141,7 @@ func TestBubblewrapOfThePeer(t *testing.T) {
 	if err != nil || s.Name() != "bubblewrap" {
 		t.Errorf("%v %v", s, err)
 	}
-	if found, err := sandbox.FindBubblewrap(p); err != nil || strings.HasPrefix(found, p.Roots[0]) {
-		t.Errorf("%q %v", found, err)
+	if found, why := sandbox.FindBubblewrap(p); why != "" || strings.HasPrefix(found, p.Roots[0]) {
+		t.Errorf("%q %s", found, why)
 	}
 }

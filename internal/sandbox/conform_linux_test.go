@@ -13,11 +13,11 @@ import (
 )
 
 // needBubblewrap skips a test where it is not installed, and fails where
-// HOLDFAST_REQUIRE_PROGRAMS says that it has to be.
+// HOLDFAST_REQUIRE_SANDBOX says that it has to be.
 func needBubblewrap(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil {
-		if os.Getenv("HOLDFAST_REQUIRE_PROGRAMS") != "" {
+		if os.Getenv("HOLDFAST_REQUIRE_SANDBOX") != "" {
 			t.Fatal("bubblewrap is not installed; run: make prepare")
 		}
 		t.Skip("SKIPPED: bubblewrap is not installed; run: make prepare")

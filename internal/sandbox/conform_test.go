@@ -8,16 +8,16 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/sandbox/sandboxtest"
 )
 
-// helpers are what this test program does instead of testing, told by the environment:
+// roles are what this test program does instead of testing, told by the environment:
 // tests that need a program to kill, or one to run somewhere else.
-var helpers = map[string]func() int{}
+var roles = map[string]func() int{}
 
-const helperVar = "HOLDFAST_SANDBOX_HELPER"
+const roleVar = "HOLDFAST_SANDBOX_ROLE"
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	if h, ok := helpers[os.Getenv(helperVar)]; ok {
-		os.Exit(h())
+	if play, ok := roles[os.Getenv(roleVar)]; ok {
+		os.Exit(play())
 	}
 	os.Exit(m.Run())
 }

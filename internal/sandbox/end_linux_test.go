@@ -18,8 +18,8 @@ import (
 )
 
 func init() {
-	helpers["start"] = startAndWait
-	helpers["choose"] = chooseAndSay
+	roles["start"] = startAndWait
+	roles["choose"] = chooseAndSay
 }
 
 // policy is one over new folders: a workspace with some hidden files, and an empty home.
@@ -60,7 +60,7 @@ var variants = []struct {
 	{"none", sandbox.Unconfined(), 0},
 }
 
-// startAndWait is the helper that gets killed: it starts a command that nothing but a
+// startAndWait is the role that gets killed: it starts a command that nothing but a
 // kill ends, and waits.
 func startAndWait() int {
 	var p sandbox.Policy
@@ -122,7 +122,7 @@ func TestAllEndsWithThisProgram(t *testing.T) {
 				}
 				name := fmt.Sprintf("holdfast-orphan-%d-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))
 				cmd := exec.Command(os.Args[0])
-				cmd.Env = append(os.Environ(), helperVar+"=start", "POLICY="+string(text), "VARIANT="+v.name, "NAME="+name)
+				cmd.Env = append(os.Environ(), roleVar+"=start", "POLICY="+string(text), "VARIANT="+v.name, "NAME="+name)
 				out, err := cmd.StdoutPipe()
 				if err != nil {
 					t.Fatal(err)

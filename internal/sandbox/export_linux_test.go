@@ -1,9 +1,6 @@
 package sandbox
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // Bubblewrap is the sandbox without the probe.
 func Bubblewrap() Sandbox { return bubblewrap{"/usr/bin/bwrap"} }
@@ -13,7 +10,7 @@ func Landlock() Sandbox { return landlock{} }
 
 // ChooseWithoutBubblewrap is Choose where it is not installed.
 func ChooseWithoutBubblewrap(ctx context.Context, p Policy) (Sandbox, Diagnosis, error) {
-	return choose(ctx, p, func(Policy) (string, error) { return "", errors.New(notInstalled) })
+	return choose(ctx, p, func(Policy) (string, string) { return "", notInstalled })
 }
 
 // FindBubblewrap is the program that Choose takes.

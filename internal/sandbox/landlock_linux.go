@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,40 +33,40 @@ func (landlock) Name() string { return "landlock" }
 // landlockABI is the oldest that is used: with 6 it keeps signals and abstract sockets in.
 const landlockABI = 6
 
-// landlockHolds says why a policy can't be held, in a sentence.
-func landlockHolds(p Policy) error {
+// landlockLacks says why a policy can't be held, in a sentence; nothing when it can.
+func landlockLacks(p Policy) string {
 	version, err := llsys.LandlockGetABIVersion()
 	switch {
 	case err != nil:
-		return errors.New("this kernel has no Landlock, or it is not switched on (lsm=landlock,...).")
+		return "this kernel has no Landlock, or it is not switched on (lsm=landlock,...)."
 	case version < landlockABI:
-		return fmt.Errorf("this kernel's Landlock is version %d, and %d (Linux 6.12) is needed.", version, landlockABI)
+		return fmt.Sprintf("this kernel's Landlock is version %d, and %d (Linux 6.12) is needed.", version, landlockABI)
 	case p.Mode != ModeReadOnly:
-		return errors.New("it can't keep the modes and times of files outside from being changed, so it is used for --sandbox read-only alone.")
+		return "it can't keep the modes and times of files outside from being changed, so it is used for --sandbox read-only alone."
 	case !p.Network:
-		return errors.New("it can't give a command a loopback of its own, so it is used with sandbox.network \"host\" alone.")
+		return "it can't give a command a loopback of its own, so it is used with sandbox.network \"host\" alone."
 	case p.Unix:
-		return errors.New("it can't keep the machine's unix sockets away, so it is not used with sandbox.unixSockets.")
+		return "it can't keep the machine's unix sockets away, so it is not used with sandbox.unixSockets."
 	}
 	places, err := plan(p)
 	if err != nil {
-		return err
+		return err.Error() + "."
 	}
 	granted := slices.Concat(p.Roots, p.Readable, p.Writable)
 	for _, place := range places {
 		if (place.kind == veiled || place.kind == fresh) && inAny(place.path, granted) {
-			return errors.New("it can't hide anything inside the workspace or another folder that can be read.")
+			return "it can't hide anything inside the workspace or another folder that can be read."
 		}
 	}
-	return nil
+	return ""
 }
 
 func (landlock) Start(ctx context.Context, p Policy, c Command) (Process, error) {
 	if err := check(p, c); err != nil {
 		return nil, err
 	}
-	if err := landlockHolds(p); err != nil {
-		return nil, fault.New(fault.Unavailable, "the command was not run, for Landlock can't hold the policy: "+err.Error(), "install bubblewrap, which holds every policy")
+	if why := landlockLacks(p); why != "" {
+		return nil, fault.New(fault.Unavailable, "the command was not run, for Landlock can't hold the policy: "+why, "install bubblewrap, which holds every policy")
 	}
 	program, err := landlockFilter()
 	if err != nil {

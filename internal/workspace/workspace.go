@@ -124,6 +124,9 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// End ends everything that runs, and nothing more begins. It does not wait.
+func (s *Server) End() { s.end() }
+
 // Close ends everything that runs, and returns when it is gone.
 func (s *Server) Close() {
 	s.end()

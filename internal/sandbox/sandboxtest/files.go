@@ -49,8 +49,8 @@ exec 9<` + s.ws + `; touch /proc/self/fd/9/../PWNED /proc/self/root/etc/PWNED /p
 			if err != nil {
 				continue // not on this machine, or not to be written
 			}
-			host.WriteString(mark)
 			host.Close()
+			s.write(host.Name(), mark)
 			s.Cleanup(func() { os.Remove(host.Name()) })
 			s.unseen(s.bash(`cat ` + host.Name() + `; rm -f ` + host.Name() + `; echo x > ` + dir + `/holdfast-PWNED && cat ` + dir + `/holdfast-PWNED`))
 			s.holds(host.Name(), mark)
@@ -80,8 +80,8 @@ cd ` + s.ws + `; ln -s ` + s.home + `/.ssh/id_rsa k; cat k; cp k k2; ln ` + s.ho
 			s.Skip("it can't be written")
 		}
 		s.Cleanup(func() { os.Remove(f.Name()) })
-		f.WriteString(mark)
 		f.Close()
+		s.write(f.Name(), mark)
 		s.unseen(s.bash(`cat ` + f.Name()))
 	}},
 	{"the home directory can be written, and it is gone after", func(s *scene) {

@@ -53,7 +53,8 @@ var layouts = []layout{
 	}},
 	{"in the home directory", func(t *testing.T) (string, string, string, string) {
 		base := elsewhere(t)
-		return base + "/home/projects/ws", base + "/home", base + "/out", base + "/home/.local/state/holdfast"
+		home := base + "/home"
+		return home + "/projects/ws", home, base + "/out", home + "/.local/state/holdfast"
 	}},
 }
 
@@ -256,7 +257,7 @@ func (s *scene) need(programs ...string) {
 	s.Helper()
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
-			if os.Getenv("HOLDFAST_REQUIRE_PROGRAMS") != "" {
+			if os.Getenv("HOLDFAST_REQUIRE_SANDBOX") != "" {
 				s.Fatalf("%s is not installed; run: make prepare", p)
 			}
 			s.Skipf("SKIPPED: %s is not installed; run: make prepare", p)

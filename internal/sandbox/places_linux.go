@@ -75,12 +75,33 @@ func plan(p Policy) ([]place, error) {
 		}
 	}
 	for _, path := range guarded(p) {
-		all.add(path, locked)
+		all.hold(p, path, locked)
 	}
-	for _, path := range slices.Concat(p.Hidden, p.State, secretsOfRoot()) {
+	for _, path := range p.Hidden {
+		all.hold(p, path, veiled)
+	}
+	for _, path := range p.State {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			all.add(real, veiled)
+		}
+	}
+	for _, path := range secretsOfRoot() {
 		all.add(path, veiled)
 	}
 	return all.settle(), nil
+}
+
+// hold adds what is hidden or read-only. A link itself can't be held; what it leads to
+// is, when it lies in the roots and does not hold one.
+func (d draft) hold(p Policy, path string, k kind) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || !inAny(real, p.Roots) || slices.ContainsFunc(p.Roots, func(root string) bool { return within(root, real) }) {
+			return
+		}
+		path = real
+	}
+	d.add(path, k)
 }
 
 // freshFolders are private to every child and empty. What they hold is gone with it.
@@ -89,6 +110,9 @@ var freshFolders = []string{"/tmp", "/run", "/var/tmp", "/dev/shm"}
 // homes are the home directory of the policy and that of the account: HOME may lead
 // elsewhere, and the account's keys lie where they lie.
 func homes(p Policy) ([]string, error) {
+	if real, err := filepath.EvalSymlinks(p.Home); err == nil && real != p.Home {
+		return nil, bad("the path of the home directory is not real")
+	}
 	all := []string{p.Home}
 	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
 		if real, err := filepath.EvalSymlinks(u.HomeDir); err == nil && real != "/" && real != p.Home {

@@ -50,7 +50,7 @@ person, and every call goes through one gate.
 	c.AddCommand(
 		a.serveCommand(), a.stdioCommand(), a.statusCommand(), a.doctorCommand(), a.serverCommand(), a.toolCommand(),
 		a.tokenCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(), a.demoCommand(), a.demoServerCommand(),
-		a.diffCommand(), a.scanCommand(), a.replayCommand(),
+		a.diffCommand(), a.scanCommand(), a.replayCommand(), a.workspaceCommand(), a.trustCommand(), a.contractCommand(),
 	)
 	return c
 }

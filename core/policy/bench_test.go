@@ -1,0 +1,44 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+)
+
+// thousand is a policy of a thousand rules, none of which decides on src/a/b/c.ts.
+func thousand() *Policy {
+	w := newWorld(Default)
+	for i := range 125 {
+		w.user(
+			fmt.Sprintf("deny Read(secret%d)", i), fmt.Sprintf("deny Read(src/x%d/**)", i), fmt.Sprintf("ask Edit(*.p%d)", i),
+			fmt.Sprintf("allow Edit(lib%d/**/*.ts)", i), fmt.Sprintf("deny Edit(//ws/y%d)", i), fmt.Sprintf("allow Read(~/z%d)", i),
+			fmt.Sprintf("deny Read(a%d*)", i), fmt.Sprintf("ask Read(**/q%d/*)", i),
+		)
+	}
+	return w.policy()
+}
+
+// BenchmarkJudgeWrite: the budget is a tenth of starting /bin/true, about 100 us.
+func BenchmarkJudgeWrite(b *testing.B) {
+	p, c := thousand(), Call{Tool: Write, Path: "src/a/b/c.ts"}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Judge(c, links{})
+	}
+}
+
+func BenchmarkReadable(b *testing.B) {
+	p := thousand()
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Readable("src/a/b/c.ts", "/ws/src/a/b/c.ts")
+	}
+}
+
+func BenchmarkReach(b *testing.B) {
+	p := thousand()
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Reach("/ws/src/a/b/c.ts", false)
+	}
+}

@@ -1,0 +1,284 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-mcp/holdfast/internal/fault"
+)
+
+// bubblewrap confines by namespaces and mounts. It is safe for concurrent use.
+type bubblewrap struct{ program string }
+
+func (b bubblewrap) Name() string { return "bubblewrap" }
+
+// The descriptors of bubblewrap, in the order of exec.Cmd.ExtraFiles.
+const (
+	argsFD = 3 + iota
+	infoFD
+	gateFD
+	seccompFD
+)
+
+// Start goes in steps, so that nothing of the command runs before all is seen to hold:
+// bubblewrap waits for its arguments, mounts, and then waits at the gate, an empty file
+// that it is to copy. There what it mounted is looked at, and limits are set. Only then
+// the gate opens.
+func (b bubblewrap) Start(ctx context.Context, p Policy, c Command) (Process, error) {
+	if err := check(p, c); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fault.Wrap(err, fault.Cancelled, "the command was cancelled before it started", "")
+	}
+	places, err := plan(p)
+	if err != nil {
+		return nil, err
+	}
+	veil, err := newVeil()
+	if err != nil {
+		return nil, unheld(err, "there is no room for its masks")
+	}
+	l := &launch{policy: p, places: places, veil: veil}
+	proc, err := l.run(ctx, b.program, c)
+	if err != nil {
+		veil.remove()
+		return nil, err
+	}
+	return proc, nil
+}
+
+// unheld is the fault of a policy that can't be held here and now.
+func unheld(err error, why string) error {
+	return fault.Wrap(err, fault.Unavailable, "the command was not run, for it can't be confined: "+why,
+		"holdfast workspace says on its standard error at start whether commands can be confined here")
+}
+
+// launch is one start under way.
+type launch struct {
+	policy Policy
+	places []place
+	veil   *veil
+	gate   *gate
+}
+
+func (l *launch) run(ctx context.Context, program string, c Command) (_ Process, err error) {
+	ends, err := l.pipes()
+	if err != nil {
+		return nil, unheld(err, "no pipes can be made")
+	}
+	defer ends.close()
+	cmd := &exec.Cmd{Path: program, Env: l.policy.Env, Dir: "/"}
+	cmd.Args = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, c.Args...)
+	if cmd.Env == nil {
+		cmd.Env = []string{} // nil would be the whole environment of this process
+	}
+	if c.Stdout != nil {
+		cmd.Stdout = c.Stdout
+	}
+	if c.Stderr != nil {
+		cmd.Stderr = c.Stderr
+	}
+	cmd.ExtraFiles = []*os.File{ends.argsR, ends.infoW, l.gate.r, ends.seccomp}
+	if err := spawn(cmd, true); err != nil {
+		return nil, unheld(err, "bubblewrap can't be started")
+	}
+	proc := newConfined(ctx, cmd, func() { _ = cmd.Process.Kill() }, l.veil.remove)
+	if err := l.admit(ends, proc, c); err != nil {
+		proc.Kill()
+		_, _ = proc.Wait()
+		if ctx.Err() != nil {
+			return nil, fault.Wrap(ctx.Err(), fault.Cancelled, "the command was cancelled before it started", "")
+		}
+		return nil, err
+	}
+	return proc, nil
+}
+
+// admit brings bubblewrap from its start to the open gate.
+func (l *launch) admit(ends *pipeEnds, proc *confined, c Command) error {
+	ends.argsR.Close()
+	ends.infoW.Close()
+	l.gate.r.Close()
+	_, err := io.WriteString(ends.argsW, strings.Join(l.arguments(c), "\x00")+"\x00")
+	if err = errors.Join(err, ends.argsW.Close()); err != nil {
+		return unheld(err, "bubblewrap ended before it was told what to do")
+	}
+	var info struct {
+		PID int `json:"child-pid"`
+	}
+	if err := json.NewDecoder(ends.infoR).Decode(&info); err != nil || info.PID < 2 {
+		return unheld(err, "bubblewrap can't make its namespaces; its own words are in the command's standard error")
+	}
+	first, err := childOf(proc.cmd.Process.Pid, info.PID)
+	if err != nil {
+		return unheld(err, "the first process of its namespace ended")
+	}
+	proc.adopt(first)
+	if err := l.gate.reached(); err != nil {
+		return unheld(err, "bubblewrap can't mount what the policy says; its own words are in the command's standard error")
+	}
+	if err := verify(info.PID, l.places, l.veil); err != nil {
+		return unheld(err, "the workspace changed while it was being confined; try again")
+	}
+	if err := l.limit(proc, info.PID); err != nil {
+		return err
+	}
+	return l.gate.open()
+}
+
+// arguments are those of bubblewrap, but for the command: it has to stand on the command
+// line itself.
+func (l *launch) arguments(c Command) []string {
+	args := []string{
+		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--new-session", "--die-with-parent", "--cap-drop", "ALL",
+		"--info-fd", strconv.Itoa(infoFD), "--seccomp", strconv.Itoa(seccompFD),
+		"--ro-bind", "/", "/", "--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc",
+	}
+	if !l.policy.Network {
+		args = append(args, "--unshare-net")
+	}
+	for _, path := range procCovers() {
+		args = append(args, "--ro-bind", path, path)
+	}
+	for _, p := range l.places {
+		args = append(args, l.mount(p)...)
+	}
+	return append(args, "--file", strconv.Itoa(gateFD), gatePath, "--chdir", c.Dir)
+}
+
+// procCovers are what of /proc is the machine's and not a process's: read-only, for to
+// many files there root may write even without a capability.
+func procCovers() []string {
+	covers := []string{"/proc/sys"}
+	entries, err := os.ReadDir("/proc")
+	if err != nil || os.Geteuid() != 0 {
+		return covers
+	}
+	for _, e := range entries {
+		if e.Name() == "sys" || e.Name()[0] >= '0' && e.Name()[0] <= '9' || e.Type()&fs.ModeSymlink != 0 {
+			continue
+		}
+		if info, err := e.Info(); err == nil && (info.IsDir() || info.Mode()&0o222 != 0) {
+			covers = append(covers, "/proc/"+e.Name())
+		}
+	}
+	return covers
+}
+
+func (l *launch) mount(p place) []string {
+	switch p.kind {
+	case fresh:
+		perms := "0700"
+		if strings.HasSuffix(p.path, "tmp") || strings.HasSuffix(p.path, "shm") {
+			perms = "1777"
+		}
+		return []string{"--perms", perms, "--size", strconv.FormatUint(freshSize(), 10), "--tmpfs", p.path}
+	case pinned, writable:
+		return []string{"--bind", p.path, p.path}
+	case readable, locked:
+		return []string{"--ro-bind", p.path, p.path}
+	case veiled:
+		return []string{"--ro-bind", l.veil.over(p), p.path}
+	}
+	panic(fmt.Sprintf("sandbox: no mount for kind %d", p.kind))
+}
+
+// freshSize is how many bytes an empty folder takes at most: it is memory.
+func freshSize() uint64 { return max(memory()/8, 64<<20) }
+
+// memory is that of the machine, in bytes.
+func memory() uint64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 4 << 30
+	}
+	return info.Totalram * uint64(info.Unit)
+}
+
+// pipeEnds are the ends of a launch that this process closes.
+type pipeEnds struct{ argsR, argsW, infoR, infoW, seccomp *os.File }
+
+func (l *launch) pipes() (ends *pipeEnds, err error) {
+	ends = &pipeEnds{}
+	defer func() {
+		if err != nil {
+			ends.close()
+			if l.gate != nil {
+				l.gate.close()
+			}
+		}
+	}()
+	if ends.argsR, ends.argsW, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if ends.infoR, ends.infoW, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	program, err := filter(l.policy.Unix, true)
+	if err != nil {
+		return nil, err
+	}
+	if ends.seccomp, err = inMemory("seccomp", program); err != nil {
+		return nil, err
+	}
+	l.gate, err = newGate()
+	return ends, err
+}
+
+func (e *pipeEnds) close() {
+	for _, f := range []*os.File{e.argsR, e.argsW, e.infoR, e.infoW, e.seccomp} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// inMemory is a file that has no name.
+func inMemory(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("holdfast-"+name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// childOf gives a descriptor of a process that is a child of parent. A process id alone
+// could be another's by now.
+func childOf(parent, pid int) (int, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return -1, err
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err == nil {
+		// "pid (name) state ppid ...", and the name may hold anything.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			return fd, nil
+		}
+		err = syscall.ESRCH
+	}
+	return -1, errors.Join(err, unix.Close(fd))
+}

@@ -67,11 +67,14 @@ func (a *app) options(p place) (settings.Options, error) {
 		if o.State, err = a.dataDirectory(); err != nil {
 			return o, err
 		}
+		if file := a.configFile(); file != "" {
+			o.Executables = append(o.Executables, file) // the gateway's, which may start this one
+		}
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return o, fail(exitFailed, fault.Internal, "this program's own file can't be found: "+plain(err), "")
 	}
-	o.Executables = []string{program}
+	o.Executables = append(o.Executables, program)
 	return o, nil
 }

@@ -42,3 +42,20 @@ func BenchmarkReach(b *testing.B) {
 		p.Reach("/ws/src/a/b/c.ts", false)
 	}
 }
+
+// BenchmarkJudgeCommand holds a usual command against a thousand rules on commands.
+func BenchmarkJudgeCommand(b *testing.B) {
+	w := newWorld(Default)
+	for i := range 250 {
+		w.user(
+			fmt.Sprintf("deny Bash(danger%d *)", i), fmt.Sprintf("ask Bash(git push origin%d *)", i),
+			fmt.Sprintf("allow Bash(tool%d run *)", i), fmt.Sprintf("deny Bash(* --force%d)", i),
+		)
+	}
+	w.user("allow Bash(npm test *)", "allow Edit(logs/**)")
+	p, c := w.policy(), Call{Tool: Bash, Command: "cd src && timeout 60 npm test -- --run 2>&1 > logs/x | tail -n 20"}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Judge(c, links{})
+	}
+}

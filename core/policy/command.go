@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/shell"
 )
@@ -160,7 +161,7 @@ func (s *script) needless(part *shell.Part) bool {
 // literal gives a path's text, if it can be told which path it is.
 func (p *Policy) literal(path shell.Path) (text string, known bool) {
 	if path.Home {
-		return p.home + path.Text[len("~"):], true
+		return p.home + strings.TrimPrefix(path.Text, "~"), true
 	}
 	return path.Text, path.Literal
 }

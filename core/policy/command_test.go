@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-mcp/holdfast/core/shell"
 	"pgregory.net/rapid"
 )
 
@@ -24,6 +25,7 @@ func TestCommands(t *testing.T) {
 		{"cd lout", "asked ask"},
 		// Redirections.
 		{"npm test > /dev/null 2>&1", "allowed rules Bash(npm test *)"},
+		{"npm test > /dev/./null", "allowed rules Bash(npm test *)"},
 		{"npm test > /tmp/x 2>&1", "allowed rules Bash(npm test *)"},
 		{"npm test > logs/t", "allowed rules Bash(npm test *)"},
 		{"echo x > logs/t", "allowed rules Edit(logs/**)"},
@@ -151,10 +153,27 @@ func TestUnconfined(t *testing.T) {
 
 func TestHome(t *testing.T) {
 	w := newWorld(Default).user("allow Edit(src/**)")
-	w.config.Roots = []string{"/home/u/ws"}
+	w.config.Roots = []string{"/people/owner/ws"}
 	w.expect(t, "Bash echo x > ~/ws/src/a", "allowed rules Edit(src/**)")
 	w.expect(t, "Bash cd ~ && pwd", "asked ask")
 	w.expect(t, "Bash echo x > ~/.profile", "refused sandbox")
+}
+
+// TestNeutralPartsStayInside: a part is not neutral where its folder can't be told.
+func TestNeutralPartsStayInside(t *testing.T) {
+	s := script{Policy: newWorld(Default).policy(), files: links{}}
+	part := &shell.Part{Neutral: true, Inside: []shell.Path{{Text: "$X"}}}
+	if s.needless(part) {
+		t.Error("anywhere is not inside")
+	}
+	part.Inside[0].Literal = true
+	if !s.needless(part) {
+		t.Error("a literal folder is inside")
+	}
+	part.Opaque = "it may be anything"
+	if s.needless(part) {
+		t.Error("an opaque part is not neutral")
+	}
 }
 
 func TestParts(t *testing.T) {

@@ -81,14 +81,40 @@ func New(c Config) (*Policy, error) {
 		p.hooked = append(p.hooked, p.names(hooked))
 	}
 	p.contracts = slices.Clone(c.Contracts)
-	if p.fold {
-		for i := range p.contracts {
-			p.contracts[i] = p.contracts[i].folded()
-		}
-	}
 	slices.SortStableFunc(p.contracts, func(a, b Contract) int { return cmp.Compare(a.at.Layer, b.at.Layer) })
-	p.setRules(c.Rules)
+	p.rules = slices.DeleteFunc(slices.Clone(c.Rules), func(r Rule) bool { return r.tool == "" })
+	slices.SortStableFunc(p.rules, func(a, b Rule) int { return cmp.Compare(a.at.Layer, b.at.Layer) })
+	if err := p.foldAll(); err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	p.setRules()
 	return p, nil
+}
+
+// foldAll compiles the patterns anew where the file system folds names.
+func (p *Policy) foldAll() error {
+	if !p.fold {
+		return nil
+	}
+	for i := range p.contracts {
+		folded, err := p.contracts[i].folded()
+		if err != nil {
+			return err
+		}
+		p.contracts[i] = folded
+	}
+	for i := range p.rules {
+		r := &p.rules[i]
+		if r.bare || r.tool == Bash {
+			continue
+		}
+		folded, err := r.path.folded()
+		if err != nil {
+			return fmt.Errorf("the pattern of rule %s (%s), as this file system folds names, %w", quoted(r.text), r.at, err)
+		}
+		r.path = folded
+	}
+	return nil
 }
 
 func (p *Policy) setRoots(c Config) error {
@@ -123,18 +149,13 @@ func (p *Policy) names(abs string) []string {
 	return split(abs)
 }
 
-func (p *Policy) setRules(rules []Rule) {
-	p.rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.tool == "" })
-	slices.SortStableFunc(p.rules, func(a, b Rule) int { return cmp.Compare(a.at.Layer, b.at.Layer) })
+func (p *Policy) setRules() {
 	for e := range p.paths {
 		p.paths[e] = pathLaw{reading: newTable(), editing: newTable(), bare: map[Tool]int{}}
 		p.bash[e].bare = none
 	}
 	for i := range p.rules {
 		r := &p.rules[i]
-		if p.fold && (r.tool == Read || r.tool == Edit) && !r.bare {
-			r.path = r.path.folded()
-		}
 		paths, bash := &p.paths[r.effect], &p.bash[r.effect]
 		switch r.tool {
 		case Read:

@@ -85,13 +85,17 @@ func NewContract(s ContractSpec, folder, home string) (Contract, error) {
 }
 
 // folded is the contract for a file system that folds names.
-func (c Contract) folded() Contract {
+func (c Contract) folded() (Contract, error) {
 	rules := make([]clause, len(c.rules))
 	for i, r := range c.rules {
-		rules[i] = clause{r.ContractRule, r.path.folded()}
+		p, err := r.path.folded()
+		if err != nil {
+			return Contract{}, fmt.Errorf("the glob %s of the contract (%s), as this file system folds names, %w", quoted(r.Glob), c.at, err)
+		}
+		rules[i] = clause{r.ContractRule, p}
 	}
 	c.rules = rules
-	return c
+	return c, nil
 }
 
 // opinion is what a contract makes of a path.

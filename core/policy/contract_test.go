@@ -7,32 +7,32 @@ import (
 
 func TestContract(t *testing.T) {
 	lines := []string{
-		"deny read .env*", "ask write migrations/**", "deny write infra/", "allow write infra/docs/**",
+		"deny read .env*", "ask write migrations/**", "deny write infra/", "allow write infra/doc/**",
 		"deny write ci/*.yml", "deny execute bin/deploy.sh", "ask execute tools/**", "ask read drafts",
 	}
 	for _, mode := range []Mode{Default, Bypass} {
 		w := newWorld(mode).user("allow Read", "allow Edit", "allow Read(.env)").contract(Project, lines...).link("pub", ".env")
 		for call, want := range map[string]string{
-			"Read .env":             "refused contract .env*",
-			"Read .env.d/key":       "refused contract .env*",
-			"Read pub":              "refused contract .env*",
-			"Write .env":            "refused contract .env*", // who may not read it may not write it
-			"Grep .env":             "refused contract .env*",
-			"Glob .env.d":           "refused contract .env*",
-			"Grep":                  "allowed rules Read",
-			"Write migrations/1":    "asked ask migrations/**",
-			"Write infra/a":         "refused contract infra/",
-			"Write infra/docs/x.md": "refused contract infra/",
-			"Write ci/a.yml":        "refused contract ci/*.yml",
-			"Write bin/deploy.sh":   "allowed rules Edit",
-			"Read drafts/x":         "asked ask drafts",
-			"Write drafts/x":        "asked ask drafts",
-			"Write src/b":           "allowed rules Edit",
+			"Read .env":            "refused contract .env*",
+			"Read .env.d/key":      "refused contract .env*",
+			"Read pub":             "refused contract .env*",
+			"Write .env":           "refused contract .env*", // who may not read it may not write it
+			"Grep .env":            "refused contract .env*",
+			"Glob .env.d":          "refused contract .env*",
+			"Grep":                 "allowed rules Read",
+			"Write migrations/1":   "asked ask migrations/**",
+			"Write infra/a":        "refused contract infra/",
+			"Write infra/doc/x.md": "refused contract infra/",
+			"Write ci/a.yml":       "refused contract ci/*.yml",
+			"Write bin/deploy.sh":  "allowed rules Edit",
+			"Read drafts/x":        "asked ask drafts",
+			"Write drafts/x":       "asked ask drafts",
+			"Write src/b":          "allowed rules Edit",
 		} {
 			w.expect(t, call, want)
 		}
 		d := w.judge("Read .env")
-		for _, part := range []string{"project, /project/contract.yaml line 1", "keys", "ops", "read on .env*"} {
+		for _, part := range []string{"project, /project/contract.yaml line 1", "keys", "ops", "the file contract's read of .env*"} {
 			if !strings.Contains(d.Reason, part) {
 				t.Errorf("%q is not in %q", part, d.Reason)
 			}
@@ -50,15 +50,15 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractDefaults(t *testing.T) {
-	lines := []string{"deny read", "deny write", "allow read src/**", "allow write src/**", "allow read docs/**", "ask write notes"}
+	lines := []string{"deny read", "deny write", "allow read src/**", "allow write src/**", "allow read doc/**", "ask write notes"}
 	w := newWorld(AcceptEdits).contract(Project, lines...).link("l", "README.md").link("src/l", "../README.md")
 	for call, want := range map[string]string{
 		"Read README.md": "refused contract defaults.read",
 		"Read l":         "refused contract defaults.read",
 		"Read src/l":     "refused contract defaults.read", // its real path is in no rule
 		"Write src/n":    "allowed mode",
-		"Read docs/x":    "allowed mode",
-		"Write docs/x":   "refused contract defaults.write",
+		"Read doc/x":     "allowed mode",
+		"Write doc/x":    "refused contract defaults.write",
 		"Write other":    "refused contract defaults.write",
 		"Write notes":    "refused contract defaults.read",
 		"Grep":           "allowed mode", // a search's root is not judged by defaults

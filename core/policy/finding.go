@@ -143,12 +143,12 @@ func (p *Policy) explain(f finding) (reason, remedy string) {
 	rule, at := f.name()
 	switch f.rank {
 	case unread:
-		return "The command is refused in every mode, as " + f.problem + ".", "Send a command that bash reads in one way only."
+		return "Refused in every mode: " + f.problem + ".", "Send a command that bash reads in one way only."
 	case outside:
 		return p.explainOutside(f, act)
 	case contracted:
-		return fmt.Sprintf("%s is denied by the file contract (%s on %s: %s%s).", act, f.opinion.axis, shown(rule), at, f.contract.words(f.opinion)),
-			fmt.Sprintf("The owner can change %s in %s; no rule and no mode does.", shown(rule), at)
+		return fmt.Sprintf("%s is denied by %s (%s%s).", act, f.clause(rule), at, f.contract.words(f.opinion)),
+			fmt.Sprintf("The owner can change %s (%s); no rule and no mode lifts it.", f.clause(rule), at)
 	case guarded:
 		return p.explainGuard(f, act)
 	case denied:
@@ -173,15 +173,30 @@ func (p *Policy) explainOutside(f finding, act string) (reason, remedy string) {
 	if !f.placed {
 		return fmt.Sprintf("%s is refused: the path %s.", act, f.problem), "Name a path inside the workspace that can be resolved."
 	}
-	folder := path.Dir(clean(f.target.text, p.roots[0].path))
-	if f.target.real != "" {
-		folder = path.Dir(f.target.real)
-	}
-	remedy = fmt.Sprintf("The owner can start the server with --add-dir and a folder that holds it, for example --add-dir %s.", shown(folder))
+	remedy = "The owner can start the server with --add-dir and a folder that holds it" + p.example(f.target) + "."
 	if descriptor(f.target.text) {
 		return fmt.Sprintf("%s is refused: written by that name a descriptor that was opened for reading could be written.", act), "Write >&1 or >&2 instead."
 	}
 	return fmt.Sprintf("%s is refused: it %s, which rules and modes can't change; the owner can add a folder with --add-dir.", act, f.problem), remedy
+}
+
+// systemFolders are never proposed as workspaces.
+const systemFolders = "/etc/proc/sys/dev/run/boot/root/var/usr/"
+
+// example gives a folder to add for a target, where one can be proposed: none that holds
+// the home directory or a root, or is the system's, or hidden as keys are.
+func (p *Policy) example(t *target) string {
+	abs := t.real
+	if abs == "" {
+		abs = clean(t.text, p.roots[0].path)
+	}
+	folder := path.Dir(abs)
+	wide := func(held string) bool { return strings.HasPrefix(held+"/", strings.TrimSuffix(folder, "/")+"/") }
+	top, _, _ := strings.Cut(strings.TrimPrefix(folder, "/"), "/")
+	if strings.Contains(systemFolders, "/"+top+"/") || strings.Contains(folder, "/.") || wide(p.home) || slices.ContainsFunc(p.roots, func(r root) bool { return wide(r.path) }) {
+		return ""
+	}
+	return ", for example --add-dir " + shown(folder)
 }
 
 func (p *Policy) explainGuard(f finding, act string) (reason, remedy string) {
@@ -198,21 +213,25 @@ func (p *Policy) explainGuard(f finding, act string) (reason, remedy string) {
 }
 
 func (p *Policy) explainDoubt(f finding, act, rule string, at Place) (reason, remedy string) {
-	list, lifts := "permissions.ask", "no allow rule and no mode lifts it"
-	by := "the rule " + shown(rule)
+	by, words := "the rule "+shown(rule), ""
+	remedy = fmt.Sprintf("The owner can take %s out of permissions.ask (%s); no allow rule and no mode lifts it.", quoted(rule), at)
 	if f.contract != nil {
-		list, by = "the file contract", fmt.Sprintf("the file contract's %s on %s", f.opinion.axis, shown(rule))
-	}
-	remedy = fmt.Sprintf("The owner can take %s out of %s (%s); %s.", quoted(rule), list, at, lifts)
-	words := ""
-	if f.contract != nil {
-		words = f.contract.words(f.opinion)
+		by, words = f.clause(rule), f.contract.words(f.opinion)
+		remedy = fmt.Sprintf("The owner can change %s (%s); no allow rule and no mode lifts it.", by, at)
 	}
 	if p.mode == DontAsk {
-		return fmt.Sprintf("%s would be asked for by %s (%s%s), and the mode dontAsk refuses what is asked for.", act, by, at, words), remedy
+		return fmt.Sprintf("%s is to be asked for by %s (%s%s), and the mode dontAsk refuses that.", act, by, at, words), remedy
 	}
-	return fmt.Sprintf("%s needs a person's consent by %s (%s%s), and nobody is here to ask: %s (an allow rule in permissions.allow or another --mode does not help).",
-		act, by, at, words, "the owner can take that out"), remedy
+	return fmt.Sprintf("%s is to be asked for by %s (%s%s), and nobody is here to ask; the owner can change that, but not by permissions.allow or --mode.",
+		act, by, at, words), remedy
+}
+
+// clause names what a contract says, in a sentence.
+func (f finding) clause(rule string) string {
+	if f.opinion.rule < 0 {
+		return "the file contract's " + rule
+	}
+	return fmt.Sprintf("the file contract's %s of %s", f.opinion.axis, shown(rule))
 }
 
 func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {

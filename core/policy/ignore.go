@@ -89,36 +89,10 @@ func (i Ignore) Match(path string, folder bool) (ignored, spoke bool) {
 func (i Ignore) last(names []string, folder bool) (ignored, spoke bool) {
 	for n := len(i.lines) - 1; n >= 0; n-- {
 		l := &i.lines[n]
-		if l.folder && !folder || !matchAll(l.segs, names) {
+		if l.folder && !folder || !match(l.segs, names, true) {
 			continue
 		}
 		return !l.not, true
 	}
 	return false, false
-}
-
-// matchAll reports whether the segments match all names, and not only those above.
-func matchAll(segs []segment, names []string) bool {
-	i, at := 0, 0
-	back, mark := -1, 0
-	for {
-		if i < len(segs) && segs[i].deep {
-			back, mark = i, at
-			i++
-			continue
-		}
-		if i == len(segs) && at == len(names) {
-			return true
-		}
-		if i < len(segs) && at < len(names) && segs[i].matches(names[at]) {
-			i++
-			at++
-			continue
-		}
-		if back < 0 || mark >= len(names) {
-			return false
-		}
-		mark++
-		i, at = back+1, mark
-	}
 }

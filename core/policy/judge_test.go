@@ -16,7 +16,7 @@ func TestContainment(t *testing.T) {
 		"Read src/../../out/x":              "refused sandbox",
 		"Read /wsx/secret":                  "refused sandbox",
 		"Read /proc/self/root/ws/README.md": "refused sandbox",
-		"Write /home/u/.bashrc":             "refused sandbox",
+		"Write /people/owner/.bashrc":       "refused sandbox",
 		"Grep ..":                           "refused sandbox",
 		"Read lout":                         "refused sandbox",
 		"Read dout/x":                       "refused sandbox",
@@ -41,6 +41,11 @@ func TestContainment(t *testing.T) {
 	d := w.judge("Read dout/x")
 	if !strings.Contains(d.Reason, "--add-dir") || !strings.Contains(d.Remedy, "--add-dir /out") {
 		t.Errorf("the way out is not named: %s %s", d.Reason, d.Remedy)
+	}
+	for _, wide := range []string{"Read ../x", "Read /people/owner/.ssh/id", "Read /etc", "Read /etc/x/y", "Read /people/x", "Read /"} {
+		if d := w.judge(wide); !strings.Contains(d.Remedy, "--add-dir and a folder that holds it.") {
+			t.Errorf("too wide a folder is proposed: %s", d.Remedy)
+		}
 	}
 }
 
@@ -105,7 +110,7 @@ func TestProtected(t *testing.T) {
 		"Edit /extra/state/trust.json":    "refused rules protected:state",
 		"Edit hooks/check.sh":             "refused rules protected:check.sh",
 		"Edit .gitignore":                 "allowed rules Edit",
-		"Edit docs/npmrc.md":              "allowed rules Edit",
+		"Edit doc/npmrc.md":               "allowed rules Edit",
 		"Edit .git~":                      "allowed rules Edit",
 		"Edit hooks/other.sh":             "allowed rules Edit",
 		"Read .git/config":                "allowed mode",
@@ -262,6 +267,12 @@ func TestLinks(t *testing.T) {
 	w.expect(t, "Write d/new", "allowed rules Edit(src/**)")
 }
 
+func TestWritingTheRootItself(t *testing.T) {
+	if d := newWorld(Default).judge("Write ."); !strings.Contains(d.Remedy, `"Edit(//ws)"`) {
+		t.Error(d.Remedy)
+	}
+}
+
 func TestProjectRules(t *testing.T) {
 	w := newWorld(Default).inProject("allow Edit(/src/**)", "deny Read(/etc/**)")
 	for call, want := range map[string]string{
@@ -274,7 +285,7 @@ func TestProjectRules(t *testing.T) {
 }
 
 func TestFoldingFileSystem(t *testing.T) {
-	w := newWorld(Default).user("deny Read(.env)", "allow Edit(Src/**)", "allow Edit(~/x)").contract(Project, "deny read Caf\u00e9/")
+	w := newWorld(Default).user("deny Read(.env)", "allow Edit(Src/**)", "allow Edit(~/x)", "allow Glob", "allow Bash(x)").contract(Project, "deny read Caf\u00e9/")
 	w.config.FoldCase = true
 	for call, want := range map[string]string{
 		"Read .ENV":                "refused rules Read(.env)",
@@ -292,6 +303,19 @@ func TestFoldingFileSystem(t *testing.T) {
 	w = newWorld(Default).user("deny Read(.env)")
 	w.expect(t, "Read .ENV", "allowed mode")
 	w.expect(t, "Write .git. /x", "asked ask")
+}
+
+func TestNothingIsLeftOfAName(t *testing.T) {
+	w := newWorld(Default).user("deny Read(a/\u200c/b)")
+	w.config.FoldCase = true
+	if _, err := New(w.config); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Error(err)
+	}
+	w = newWorld(Default).contract(User, "deny read a/\u200c/b")
+	w.config.FoldCase = true
+	if _, err := New(w.config); err == nil || !strings.Contains(err.Error(), "/user/contract.yaml") {
+		t.Error(err)
+	}
 }
 
 func TestNothingIsAllowedWithoutAPolicy(t *testing.T) {

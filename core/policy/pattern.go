@@ -118,14 +118,9 @@ func newPattern(base, rest string, fold bool) (pattern, error) {
 	return p, nil
 }
 
-// folded is the pattern for a file system that folds names.
-func (p pattern) folded() pattern {
-	folded, err := newPattern(p.base, p.rest, true)
-	if err != nil {
-		return p // can't be: folding moves no slash and no bracket
-	}
-	return folded
-}
+// folded is the pattern for a file system that folds names. It fails for a pattern of
+// which nothing is left then.
+func (p pattern) folded() (pattern, error) { return newPattern(p.base, p.rest, true) }
 
 // covers reports whether the pattern matches a path or a folder above it. names are
 // those below the pattern's base; folder says that the last may be a folder.
@@ -133,32 +128,32 @@ func (p *pattern) covers(names []string, folder bool) bool {
 	if p.folder && !folder && len(names) > 0 {
 		names = names[:len(names)-1]
 	}
-	return covers(p.segs, names)
+	return match(p.segs, names, false)
 }
 
-// covers is the usual walk that goes back to the last "**". It ends at the first match,
-// as the rest is below.
-func covers(segs []segment, names []string) bool {
+// match reports whether the segments match the names: the whole, or, as far as that
+// is enough, a folder above. It is the usual walk that goes back to the last "**".
+func match(segs []segment, names []string, whole bool) bool {
 	i, at := 0, 0
 	back, mark := -1, 0
-	for i < len(segs) {
-		if segs[i].deep {
+	for {
+		switch {
+		case i == len(segs) && (!whole || at == len(names)):
+			return true
+		case i < len(segs) && segs[i].deep:
 			back, mark = i, at
 			i++
 			continue
-		}
-		if at < len(names) && segs[i].matches(names[at]) {
+		case i < len(segs) && at < len(names) && segs[i].matches(names[at]):
 			i++
 			at++
 			continue
-		}
-		if back < 0 || mark >= len(names) {
+		case back < 0 || mark >= len(names):
 			return false
 		}
 		mark++
 		i, at = back+1, mark
 	}
-	return true
 }
 
 // reachesBelow reports whether the pattern may match something below a folder. It may

@@ -56,7 +56,7 @@ type Place struct {
 	Line  int    // from 1; 0 when unknown
 }
 
-// String says where, as reasons do: "user, /home/u/.config/holdfast/settings.json line 3".
+// String says where, as reasons do: "user, /owner/.config/holdfast/settings.json line 3".
 func (p Place) String() string {
 	s := p.Layer.String()
 	if p.File != "" {

@@ -131,23 +131,17 @@ func (p *Policy) guardsAll(t *target, folder bool) bool {
 }
 
 // gitRuns reports whether a path in a .git folder can run programs, or says where the
-// folder is that does: git itself must write the rest. Of every ".git" on the way the
-// first one counts.
+// folder is that does: git itself must write the rest.
 func gitRuns(v *view, folder bool) bool {
 	for _, rel := range v.rels {
-		at := slices.IndexFunc(rel, func(name string) bool { return sameName(name, ".git") })
-		if at < 0 {
-			continue
-		}
-		inside := rel[at+1:]
-		if len(inside) == 0 {
-			if !folder {
-				return true // a pointer file
+		for at, name := range rel {
+			switch inside := rel[at+1:]; {
+			case !sameName(name, ".git"):
+			case len(inside) == 0 && !folder: // a pointer file
+				return true
+			case len(inside) > 0 && gitRunsIn(inside):
+				return true
 			}
-			continue
-		}
-		if gitRunsIn(inside) {
-			return true
 		}
 	}
 	return false

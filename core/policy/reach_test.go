@@ -10,7 +10,7 @@ import (
 )
 
 func TestReach(t *testing.T) {
-	w := newWorld(Default).user("deny Read(.env)", "deny Edit(docs/**)", "allow Edit(.vscode/settings.json)", "allow Edit(./.git/x)", "ask Read(asked)").
+	w := newWorld(Default).user("deny Read(.env)", "deny Edit(doc/**)", "allow Edit(.vscode/settings.json)", "allow Edit(./.git/x)", "ask Read(asked)").
 		contract(Project, "deny read keys/", "deny write infra", "ask read drafts", "deny execute bin")
 	w.config.Own, w.config.Hooked = []string{"/ws/bin/holdfast"}, []string{"/ws/hooks/check.sh"}
 	p := w.policy()
@@ -29,8 +29,8 @@ func TestReach(t *testing.T) {
 		{"/ws/keys", Writable, true}, // a file of that name is none of the contract's
 		{"/ws/keys/", Hidden, true},
 		{"/ws/keys/k", Hidden, true},
-		{"/ws/docs/", ReadOnly, false}, // an .env may lie in it
-		{"/ws/docs/a", ReadOnly, true},
+		{"/ws/doc/", ReadOnly, false}, // an .env may lie in it
+		{"/ws/doc/a", ReadOnly, true},
 		{"/ws/infra/x", ReadOnly, true},
 		{"/ws/drafts/x", Writable, true}, // asks are the gate's
 		{"/ws/asked", Writable, true},
@@ -55,6 +55,8 @@ func TestReach(t *testing.T) {
 		{"/ws/.git/info/attributes", ReadOnly, true},
 		{"/ws/.git/commondir", ReadOnly, true},
 		{"/ws/sub/.GIT/Config", ReadOnly, true},
+		{"/ws/.git/y/.git/config", ReadOnly, true},
+		{"/ws/.git/y/.git", ReadOnly, true},
 		{"/ws/.git/modules/a/b/config", ReadOnly, true},
 		{"/ws/.git/modules/a/hooks/x", ReadOnly, true},
 		{"/ws/.git/modules/a/HEAD", Writable, true},
@@ -63,7 +65,7 @@ func TestReach(t *testing.T) {
 		{"/ws/.git/worktrees/w/", Writable, false},
 		// Outside.
 		{"/", Hidden, true},
-		{"/home/u/", Hidden, true},
+		{"/people/owner/", Hidden, true},
 		{"/wsx", Hidden, true},
 		{"ws", Hidden, true},
 	} {
@@ -87,7 +89,7 @@ func TestReachUnderDefaults(t *testing.T) {
 	}{
 		{"/ws/", Writable, false},
 		{"/ws/README.md", Hidden, true},
-		{"/ws/docs/", Hidden, true}, // no rule names anything in it
+		{"/ws/doc/", Hidden, true}, // no rule names anything in it
 		{"/ws/src/", Writable, false},
 		{"/ws/src/a", ReadOnly, true},
 		{"/ws/src/x/", ReadOnly, false},
@@ -108,6 +110,22 @@ func TestReachUnderDefaults(t *testing.T) {
 		if r, _ := p.Reach("/ws/a", true); r != Hidden {
 			t.Errorf("%s: %d", mode, r)
 		}
+	}
+	if r, whole := newWorld(Default).contract(User, "deny read **").policy().Reach("/ws", true); r != Writable || whole {
+		t.Error("nothing in it can be read", r, whole)
+	}
+	w := newWorld(Default).inProject("allow Edit(/b/.idea/x)")
+	w.config.Roots = []string{"/ws/b", "/ws/b/.git/sub"}
+	if r, _ := w.policy().Reach("/ws/b/.idea", true); r != Writable {
+		t.Error("lifted by a project's pattern", r)
+	}
+	v := newWorld(Default).user("deny Edit", "deny Read(~/k)")
+	v.config.Roots = []string{"/people"}
+	if r, whole := v.policy().Reach("/people", true); r != ReadOnly || whole {
+		t.Error("something in the home directory below is hidden", r, whole)
+	}
+	if r, _ := w.policy().Reach("/ws/b/.git/sub/config", false); r != Writable {
+		t.Error("a name in the second git folder's own root is below the first one's sub", r)
 	}
 	if r, whole := newWorld(Default).user("deny Edit", "deny Read(./a/b)").policy().Reach("/ws/c", true); r != ReadOnly || !whole {
 		t.Error("nothing below it is hidden", r, whole)
@@ -314,7 +332,7 @@ func TestPropertyTableIsAnIndex(t *testing.T) {
 		w := newWorld(Default)
 		for i := range rapid.IntRange(1, 6).Draw(t, "rules") {
 			text := patternText().Draw(t, fmt.Sprint("rule", i))
-			if r, err := ParseRule("Read("+text+")", Deny, Place{Layer: User}, "/ws", "/home/u"); err == nil {
+			if r, err := ParseRule("Read("+text+")", Deny, Place{Layer: User}, "/ws", "/people/owner"); err == nil {
 				w.config.Rules = append(w.config.Rules, r)
 			}
 		}

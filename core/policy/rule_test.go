@@ -37,7 +37,7 @@ func TestRuleErrors(t *testing.T) {
 		{"mcp__s __t", "blank"},
 		{"mcp__*__t", "only after the second"},
 	} {
-		r, err := ParseRule(c.text, Allow, Place{}, "", "/home/u")
+		r, err := ParseRule(c.text, Allow, Place{}, "", "/people/owner")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v; want it to say %s", c.text, err, c.want)
 		}
@@ -56,7 +56,7 @@ func TestRules(t *testing.T) {
 		"Read", "Write", "Edit", "Bash", "Grep", "Glob", "Read(*)", "Write(*)", "Bash(*)", "Edit(~/x)", "Edit(//x)",
 		"Read(a(b).c)", "mcp__srv__*", "mcp__srv__get_*",
 	} {
-		r, err := ParseRule(text, Allow, at, "", "/home/u")
+		r, err := ParseRule(text, Allow, at, "", "/people/owner")
 		if err != nil || r.Text() != text || r.Place() != at {
 			t.Errorf("%s: %v, %v", text, r, err)
 		}
@@ -66,6 +66,29 @@ func TestRules(t *testing.T) {
 	}
 	if r, err := ParseRule("Edit(/src)", Deny, at, "/ws", ""); err != nil || r.path.base != "/ws" {
 		t.Errorf("/p in a project: %v, %v", r, err)
+	}
+}
+
+func TestAnyProgram(t *testing.T) {
+	for _, c := range []struct {
+		effect Effect
+		text   string
+		want   bool
+	}{
+		{Allow, "Bash", true},
+		{Allow, "Bash(*)", true},
+		{Allow, "Bash(python *)", true},
+		{Allow, "Bash(npm test *)", false},
+		{Allow, "Edit", false},
+		{Deny, "Bash", false},
+	} {
+		r, err := ParseRule(c.text, c.effect, Place{}, "", "")
+		if err != nil || (r.AnyProgram() != "") != c.want {
+			t.Errorf("%s: %q, %v", c.text, r.AnyProgram(), err)
+		}
+	}
+	if _, err := ParseRule("Bash(a | b)", Allow, Place{}, "", ""); err == nil || !strings.Contains(err.Error(), `"Bash(a | b)" can't be read: it`) {
+		t.Error(err)
 	}
 }
 

@@ -130,9 +130,11 @@ func brief(text string) string {
 // each spelling that it has.
 func (p *Policy) editRules(t *target) []string {
 	var rules []string
-	for _, abs := range []string{t.given, t.real} {
-		rule := quoted("Edit(" + p.patternOf(abs) + ")")
-		if !slices.Contains(rules, rule) {
+	for _, abs := range []string{t.given, t.real, t.walked} {
+		if abs == "" {
+			continue
+		}
+		if rule := quoted("Edit(" + p.patternOf(abs) + ")"); !slices.Contains(rules, rule) {
 			rules = append(rules, rule)
 		}
 	}

@@ -67,11 +67,8 @@ func (t *table) startAt(p *pattern) *start {
 // first gives the first rule that covers the target: in one of its spellings, or where
 // every is set, for each spelling one.
 func (t *table) first(at *target, every bool) int {
-	if at.dark {
-		if every {
-			return none // it could be another path than the rule means
-		}
-		return t.any
+	if at.dark && !every {
+		return t.any // it may be what that rule means
 	}
 	best := none
 	for i := range at.views {

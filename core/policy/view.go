@@ -35,6 +35,7 @@ type target struct {
 	text   string // as the call has it
 	given  string // absolute and clean
 	real   string
+	walked string // where the kernel gets to, where that is neither
 	root   int    // the innermost that holds real
 	views  []view // given, real, and where they differ the path that the kernel walks
 	folder bool   // may be a folder: the root of a search
@@ -136,6 +137,7 @@ func (p *Policy) walk(t *target, files Files) (problem string, outside bool) {
 		return problem, outside
 	}
 	if walked.real != t.real {
+		t.walked = walked.real
 		t.views = append(t.views, p.view(walked.real))
 	}
 	return "", false

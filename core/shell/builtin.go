@@ -9,7 +9,7 @@ const hidden = "it names a variable that is not plain, and bash evaluates what i
 func (r *reader) builtin(program string, run *command) string {
 	args := run.words[1:]
 	switch program {
-	case "alias", "unalias", "enable", "hash", "bind", "complete", "compgen", "compopt", "fc", "history":
+	case "alias", "enable", "hash", "bind", "complete", "compgen", "compopt", "fc", "history":
 		return "it changes what commands mean, or runs a command that it is given"
 	case "let":
 		return evaluates
@@ -205,8 +205,8 @@ func (r *reader) declares(program string, w word, compound bool) string {
 	if evaluated(variable) && !(w.exact && harmless(variable, value)) {
 		return special
 	}
-	arrays := compound || program != "export" && program != "readonly" && r.arrays(variable)
-	if arrays && !w.array && value != "" && (value[0] == '(' || mark(value[0])) {
+	again := !w.array && value != "" && (value[0] == '(' || mark(value[0]))
+	if again && (compound || program != "export" && program != "readonly" && r.arrays(variable)) {
 		return "bash evaluates a value in parentheses for an array: give it without quotes"
 	}
 	return ""

@@ -24,7 +24,7 @@ type input struct {
 }
 
 // call reads a simple command.
-func (r *reader) call(cmd *syntax.CallExpr, redirs []*syntax.Redirect, p place, c context) (t, f place) {
+func (r *reader) call(cmd *syntax.CallExpr, redirs []*syntax.Redirect, p place, c situation) (t, f place) {
 	var run command
 	var seen findings
 	for _, a := range cmd.Assigns {
@@ -37,7 +37,7 @@ func (r *reader) call(cmd *syntax.CallExpr, redirs []*syntax.Redirect, p place, 
 }
 
 // declaration reads declare, export and their kin, which the parser knows as keywords.
-func (r *reader) declaration(cmd *syntax.DeclClause, redirs []*syntax.Redirect, p place, c context) (t, f place) {
+func (r *reader) declaration(cmd *syntax.DeclClause, redirs []*syntax.Redirect, p place, c situation) (t, f place) {
 	run := command{words: []word{plainWord(cmd.Variant.Value)}}
 	var seen findings
 	for _, a := range cmd.Args {
@@ -51,7 +51,7 @@ func (r *reader) declaration(cmd *syntax.DeclClause, redirs []*syntax.Redirect, 
 }
 
 // perform adds the parts of a simple command.
-func (r *reader) perform(run *command, seen *findings, redirs []*syntax.Redirect, p place, c context) (t, f place) {
+func (r *reader) perform(run *command, seen *findings, redirs []*syntax.Redirect, p place, c situation) (t, f place) {
 	r.redirect(redirs, p, run)
 	seen.sets = append(seen.sets, run.seen.sets...)
 	seen.lists = append(seen.lists, run.seen.lists...)
@@ -68,7 +68,7 @@ func (r *reader) perform(run *command, seen *findings, redirs []*syntax.Redirect
 }
 
 // alone adds assignments and redirections without a command: a part each.
-func (r *reader) alone(run *command, redirs []*syntax.Redirect, c context) {
+func (r *reader) alone(run *command, redirs []*syntax.Redirect, c situation) {
 	whole := join(run.before, always)
 	outers := c.outers
 	if len(run.before) > 1 {
@@ -78,7 +78,7 @@ func (r *reader) alone(run *command, redirs []*syntax.Redirect, c context) {
 		variable, _, ok := splitName(w)
 		r.emit(Part{
 			Text:    w.text,
-			form:    join([]word{w}, always),
+			shape:   &shape{form: join([]word{w}, always)},
 			Opaque:  w.opaque,
 			Neutral: ok && lowerCase(variable) && w.opaque == "",
 		}, c)
@@ -88,7 +88,7 @@ func (r *reader) alone(run *command, redirs []*syntax.Redirect, c context) {
 }
 
 // redirections adds the part of a compound command's redirections.
-func (r *reader) redirections(redirs []*syntax.Redirect, p place, c context) {
+func (r *reader) redirections(redirs []*syntax.Redirect, p place, c situation) {
 	if len(redirs) == 0 {
 		return
 	}
@@ -99,7 +99,7 @@ func (r *reader) redirections(redirs []*syntax.Redirect, p place, c context) {
 }
 
 // redirected adds redirections as a part of their own, if they open anything.
-func (r *reader) redirected(run *command, redirs []*syntax.Redirect, c context) {
+func (r *reader) redirected(run *command, redirs []*syntax.Redirect, c situation) {
 	if len(run.accesses) == 0 && run.seen.opaque == "" {
 		return
 	}
@@ -172,7 +172,7 @@ func (r *reader) assignment(a *syntax.Assign, seen *findings) word {
 }
 
 // simple adds the parts of a command that has words.
-func (r *reader) simple(run *command, p place, c context) (t, f place) {
+func (r *reader) simple(run *command, p place, c situation) (t, f place) {
 	program, known := run.words[0].literal()
 	if !known || program == "" {
 		r.emit(r.part(run, p, "its program is not literal"), c)
@@ -188,8 +188,13 @@ func (r *reader) simple(run *command, p place, c context) (t, f place) {
 	}
 	part.Neutral = part.Opaque == "" && len(run.before) == 0 && base == program && neutral(program, run, c.fed)
 	if base == "find" {
-		t, f = r.found(run, part, p, c)
-		return t, f
+		return r.found(run, part, p, c)
+	}
+	if file := run.words[1:]; part.Opaque == "" && (program == "source" || program == ".") && len(file) > 0 {
+		if file[0].is("--") && len(file) > 1 {
+			file = file[1:]
+		}
+		part.Runs = append(part.Runs, p.paths(file[0], r.home())...)
 	}
 	if program == "cd" {
 		return r.cd(run, part, p, c)
@@ -230,7 +235,7 @@ func (r *reader) wrapperPart(before, words []word) Part {
 		declares = 1
 	}
 	named := func(i int) bool { return i < n || declares > 0 && i > n && operand(all[i]) }
-	part := Part{Text: texts(all), Neutral: true, form: join(all, named), vague: vague}
+	part := Part{Text: texts(all), Neutral: true, shape: &shape{form: join(all, named), vague: vague}}
 	if n > 0 {
 		part.starts = append(part.starts, len(join(all[:n], named))+1)
 	}
@@ -278,7 +283,7 @@ func (r *reader) after(program string, run *command, part Part, p place) (t, f p
 }
 
 // cd adds a cd, and gives the places that it leads to and that it may leave.
-func (r *reader) cd(run *command, part Part, p place, c context) (t, f place) {
+func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) {
 	args := run.words[1:]
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]

@@ -221,13 +221,13 @@ func numericTest(x syntax.TestExpr) bool {
 
 // report adds what findings hold: a part that is opaque, variables that are set, and
 // what substitutions run.
-func (r *reader) report(text string, seen *findings, p place, c context) {
+func (r *reader) report(text string, seen *findings, p place, c situation) {
 	if seen.opaque != "" {
 		r.emit(Part{Text: text, Opaque: seen.opaque}, c)
 	}
 	for _, variable := range seen.sets {
 		w := word{form: variable + "=" + string(rune(anyText)), text: variable + "=..."}
-		r.emit(Part{Text: w.text, form: join([]word{w}, always)}, c)
+		r.emit(Part{Text: w.text, shape: &shape{form: join([]word{w}, always), vague: true}}, c)
 	}
 	for _, list := range seen.lists {
 		r.statements(list, p, c)

@@ -14,6 +14,7 @@ type matcher struct {
 	ends   []uint64   // states in which it may end
 	breaks []uint64   // states that take a separator
 	names  []uint64   // states that take the mark of a name
+	last   string     // the literal text that it ends with
 }
 
 // newMatcher compiles a pattern's form.
@@ -45,6 +46,7 @@ func newMatcher(form string) *matcher {
 	m.known = form
 	if k := strings.IndexFunc(form, func(c rune) bool { return c == star || c == starIn || c == tail }); k >= 0 {
 		m.known = form[:k]
+		m.last = form[strings.LastIndexFunc(form, func(c rune) bool { return c == star || c == starIn || c == tail })+1:]
 	}
 	return m
 }
@@ -62,19 +64,34 @@ func (m *matcher) take(c byte, i int) {
 	put(m.takes[m.index[c]], i)
 }
 
-// states is a set of them: one now, one next.
+// states is a set of them: now, and next.
 type states struct {
 	m         *matcher
-	now, next [(maxPattern + 256) / 64]uint64
+	now, next []uint64
+	room      [8]uint64 // for most patterns
+}
+
+// begin makes the set of one state.
+func (s *states) begin(m *matcher, at int) {
+	s.m = m
+	room := s.room[:]
+	if 2*m.size > len(room) {
+		room = make([]uint64, 2*m.size)
+	}
+	s.now, s.next = room[:m.size], room[m.size:2*m.size]
+	put(s.now, at)
 }
 
 // covers reports whether every command that a form stands for is meant.
 func (m *matcher) covers(form string) bool {
-	if !strings.HasPrefix(form, m.known) {
+	if !strings.HasPrefix(form, m.known) || !strings.HasSuffix(form, m.last) {
 		return false
 	}
-	s := states{m: m}
-	put(s.now[:], len(m.known))
+	if m.narrow() {
+		return m.coversNarrow(form[len(m.known):], 1<<len(m.known))
+	}
+	var s states
+	s.begin(m, len(m.known))
 	s.close(false)
 	for i := len(m.known); i < len(form); i++ {
 		switch c := form[i]; c {
@@ -100,14 +117,20 @@ func (m *matcher) covers(form string) bool {
 }
 
 // may reports whether some command that a part stands for is meant.
-func (m *matcher) may(part *Part) bool {
+func (m *matcher) may(part *shape) bool {
 	form := part.form
+	if !part.vague && !strings.HasSuffix(form, m.last) {
+		return false
+	}
 	if part.free {
 		if !part.vague && !strings.Contains(form, m.known) {
 			return false
 		}
-		s := states{m: m}
-		put(s.now[:], 0)
+		if m.narrow() {
+			return m.mayNarrow(form, 1, true)
+		}
+		var s states
+		s.begin(m, 0)
 		return s.run(form, true)
 	}
 	if m.mayFrom(form, 0) {
@@ -137,8 +160,11 @@ func (m *matcher) mayFrom(form string, at int) bool {
 		}
 		return false
 	}
-	s := states{m: m}
-	put(s.now[:], i)
+	if m.narrow() {
+		return m.mayNarrow(form[at+i:], 1<<i, false)
+	}
+	var s states
+	s.begin(m, i)
 	return s.run(form[at+i:], false)
 }
 
@@ -152,33 +178,36 @@ func (s *states) run(form string, free bool) bool {
 		case anyWord:
 			s.spread(false)
 		case gap, globGap:
-			before := s.now // a copy
-			s.step(sep, true, true)
-			s.close(true)
-			s.spread(false)
-			for k := range s.m.size {
-				s.now[k] |= before[k]
-			}
+			s.also(func() {
+				s.step(sep, true, true)
+				s.close(true)
+				s.spread(false)
+			})
 		case name:
-			before := s.now // a copy
-			s.step(name, true, true)
-			for k := range s.m.size {
-				s.now[k] |= before[k]
-			}
+			s.also(func() { s.step(name, true, true) })
 		default:
 			s.step(c, true, true)
 			if free && (c == sep || c == '/') {
-				put(s.now[:], 0)
+				put(s.now, 0)
 			}
 		}
 		if free && (form[i] == gap || form[i] == globGap) {
-			put(s.now[:], 0)
+			put(s.now, 0)
 		}
 		if s.close(true); !free && s.empty() {
 			return false
 		}
 	}
 	return s.ended()
+}
+
+// also keeps the states of now beside those that a step leads to.
+func (s *states) also(step func()) {
+	before := append([]uint64(nil), s.now...)
+	step()
+	for k := range before {
+		s.now[k] |= before[k]
+	}
 }
 
 // step reads a byte; a star takes it, or one within a word.
@@ -201,7 +230,7 @@ func (s *states) move(take []uint64, stars, inner bool) {
 		s.next[k] = s.now[k]&stay | moved<<1 | carry
 		carry = moved >> 63
 	}
-	copy(s.now[:s.m.size], s.next[:s.m.size])
+	s.now, s.next = s.next, s.now
 }
 
 // close adds the states that are reached without reading: after a star, and, for deny and

@@ -22,7 +22,7 @@ func parse(text string, lang syntax.LangVariant) (*syntax.File, error) {
 	if err != nil {
 		return nil, unparsed(err)
 	}
-	d := differ{text: text, bodies: map[*syntax.Word]bool{}}
+	d := differ{text: text, bodies: map[*syntax.Word]bool{}, posix: lang == syntax.LangPOSIX}
 	syntax.Walk(file, d.visit)
 	return file, d.err
 }
@@ -58,6 +58,7 @@ type differ struct {
 	text   string
 	around []around
 	bodies map[*syntax.Word]bool // here-documents that are expanded
+	posix  bool                  // some keywords are programs
 	err    error
 }
 
@@ -124,13 +125,46 @@ func (d *differ) node(n syntax.Node, in *around) {
 		if !in.test || strings.ContainsAny(n.Pattern.Value, "$`<>'\"") {
 			d.refuse(n, "extended globs are off unless shopt has switched them on; leave them out")
 		}
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 {
+			d.program(n.Args[0])
+		}
 	case *syntax.Stmt:
 		if n.Coprocess || n.Disown {
 			d.refuse(n, "it is an operator of another shell")
 		}
-	case *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
-		*syntax.FuncDecl, *syntax.TimeClause, *syntax.CoprocClause, *syntax.ArithmExp, *syntax.ParenArithm, *syntax.ParenTest:
+	case *syntax.FuncDecl:
 		in.depth++
+		switch n.Body.Cmd.(type) {
+		case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
+			*syntax.TestClause, *syntax.ArithmCmd:
+		default:
+			d.refuse(n, "the body of a function is a simple command; put it into { ...; }")
+		}
+	case *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
+		*syntax.TimeClause, *syntax.CoprocClause, *syntax.ArithmExp, *syntax.ParenArithm, *syntax.ParenTest:
+		in.depth++
+	}
+}
+
+// keywords of bash, but time, which is looked through as a program too.
+var keywords = map[string]bool{
+	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true, "case": true, "esac": true,
+	"while": true, "until": true, "for": true, "select": true, "function": true, "coproc": true, "{": true, "}": true, "!": true, "[[": true,
+}
+
+// program looks at a command's first word: the parser takes assignments and keywords for
+// one after coproc.
+func (d *differ) program(w *syntax.Word) {
+	lit, ok := w.Parts[0].(*syntax.Lit)
+	if !ok {
+		return
+	}
+	variable, rest, _ := splitName(word{form: lit.Value})
+	if keywords[w.Lit()] || variable != "" && (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "+=") || rest != "" && rest[0] == '[' && strings.Contains(rest, "=")) {
+		if !d.posix || w.Lit() != "[[" && w.Lit() != "select" && w.Lit() != "function" && w.Lit() != "coproc" {
+			d.refuse(w, "its first word is an assignment or a keyword to bash; quote it if it is not meant as one")
+		}
 	}
 }
 

@@ -13,7 +13,10 @@ const maxPattern = 4096
 
 // Pattern is what stands between the parentheses of a Bash rule. The zero Pattern means
 // no command.
-type Pattern struct {
+type Pattern struct{ *meaning }
+
+// meaning is what a pattern means. Immutable.
+type meaning struct {
 	own    *matcher // of the words as they are written
 	plain  *matcher // of what env runs, where the pattern is an env with assignments
 	inner  string   // the program that runs in the end
@@ -28,7 +31,7 @@ func ParsePattern(text string) (Pattern, error) {
 	if err != nil {
 		return Pattern{}, err
 	}
-	p := Pattern{words: words[n:], inner: innermost(words)}
+	p := Pattern{&meaning{words: words[n:], inner: innermost(words)}}
 	form := patternForm(words, n)
 	p.own = newMatcher(form)
 	if !strings.ContainsAny(form, string([]byte{star, starIn, tail})) {
@@ -157,7 +160,9 @@ func (r *patternReader) read(parts []syntax.WordPart, head string) word {
 			r.fail("it has a quoted letter that rules can't tell")
 		case !x.quoted && x.c == '*':
 			w.exact = false
-			b.WriteByte(star)
+			if !strings.HasSuffix(b.String(), string(rune(star))) {
+				b.WriteByte(star)
+			}
 		case i == 0 && !x.quoted && x.c == '~':
 			if cs.user() {
 				r.fail("~user is an expansion: write the path, or quote it")
@@ -227,7 +232,7 @@ func patternForm(words []word, n int) string {
 // Covers reports whether the part is certainly one that the pattern means: for allow
 // rules. It is false for every opaque part.
 func (p Pattern) Covers(part Part) bool {
-	if p.own == nil || part.Opaque != "" || part.form == "" {
+	if p.meaning == nil || part.shape == nil || part.Opaque != "" || part.form == "" {
 		return false
 	}
 	for _, o := range part.outers {
@@ -248,19 +253,24 @@ func (p Pattern) Covers(part Part) bool {
 // rules. It is true for every opaque part.
 func (p Pattern) May(part Part) bool {
 	switch {
-	case p.own == nil:
+	case p.meaning == nil:
 		return false
 	case part.Opaque != "":
 		return true
-	case part.form == "":
+	case part.shape == nil || part.form == "":
 		return false
 	}
-	return p.own.may(&part) || p.plain != nil && p.plain.may(&part)
+	return p.own.may(part.shape) || p.plain != nil && p.plain.may(part.shape)
 }
 
 // AnyProgram says how the pattern lets any program be run (an interpreter with free
 // arguments, say: "python *"); empty when it does not. For the banner only.
-func (p Pattern) AnyProgram() string { return p.reason }
+func (p Pattern) AnyProgram() string {
+	if p.meaning == nil {
+		return ""
+	}
+	return p.reason
+}
 
 // interpreters run what their arguments say, beyond what rules look through.
 var interpreters = map[string]string{

@@ -17,13 +17,15 @@ type reader struct {
 // source is a script's text, and what holds everywhere in it.
 type source struct {
 	text    string
-	bare    string          // the text without quotes: names can be looked for in it
+	bare    string          // the text without quotes, once it is asked for
 	funcs   map[string]bool // functions that it defines
 	wanders bool            // one of them may change the folder
+	found   map[string]bool // what was looked for in bare
+	within  *source         // the script around; nil for none
 }
 
-// context is what surrounds a statement.
-type context struct {
+// situation is what surrounds a statement.
+type situation struct {
 	outers  []outside // wrappers
 	assigns []word    // assignments that reach in from those
 	shadow  bool      // for deny and ask alone: what is around needs the rule
@@ -39,11 +41,7 @@ var movers = map[string]bool{
 
 // newSource looks over a script before it is read.
 func newSource(text string, file *syntax.File) *source {
-	s := &source{
-		text:  text,
-		bare:  strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(text),
-		funcs: map[string]bool{},
-	}
+	s := &source{text: text, funcs: map[string]bool{}, found: map[string]bool{}}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
 			s.funcs[f.Name.Value] = true
@@ -72,14 +70,25 @@ func moves(n syntax.Node) bool {
 	return found
 }
 
-// mentions reports whether the script may set a variable.
-func (s *source) mentions(variable string) bool { return strings.Contains(s.bare, variable) }
-
-// home reports whether ~ is surely the home directory.
-func (s *source) home() bool {
-	plain := strings.NewReplacer("$HOME", "", "${HOME}", "").Replace(s.bare)
-	return !strings.Contains(plain, "HOME")
+// mentions reports whether a text stands somewhere in the script, quotes apart. Use it
+// for few texts: each is looked for once.
+func (s *source) mentions(text string) bool {
+	yes, known := s.found[text]
+	if !known {
+		if s.bare == "" {
+			s.bare = unquoted.Replace(s.text)
+		}
+		yes = strings.Contains(s.bare, text) || s.within != nil && s.within.mentions(text)
+		s.found[text] = yes
+	}
+	return yes
 }
+
+// unquoted takes quotes out of a script: what is left holds every name that stands in it.
+var unquoted = strings.NewReplacer("'", "", `"`, "", `\`, "", "$HOME", "", "${HOME}", "")
+
+// home reports whether ~ is surely the home directory. That HOME is read does not count.
+func (s *source) home() bool { return !s.mentions("HOME") }
 
 // fail keeps the first error.
 func (r *reader) fail(text string) {
@@ -89,7 +98,7 @@ func (r *reader) fail(text string) {
 }
 
 // emit adds a part.
-func (r *reader) emit(p Part, c context) {
+func (r *reader) emit(p Part, c situation) {
 	if len(r.parts) == maxParts {
 		r.fail("the command has too many parts: put it into a script")
 		return
@@ -97,13 +106,16 @@ func (r *reader) emit(p Part, c context) {
 	if c.shadow {
 		p.Neutral, p.Inside, p.Accesses = true, nil, nil
 	}
+	if p.shape == nil {
+		p.shape = &shape{}
+	}
 	p.outers = c.outers
 	r.parts = append(r.parts, p)
 }
 
 // script reads a text that is run as a script: of bash -c, eval, a handler. It reports
 // why it can't be told what the text runs.
-func (r *reader) script(text string, lang syntax.LangVariant, p place, c context) (t, f place, why string) {
+func (r *reader) script(text string, lang syntax.LangVariant, p place, c situation) (t, f place, why string) {
 	if c.depth++; c.depth > 8 {
 		r.fail("the command has scripts nested in scripts too deeply: put them into files")
 		return p, p, ""
@@ -117,7 +129,7 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c context
 		inner.funcs[f] = true
 	}
 	inner.wanders = inner.wanders || r.wanders
-	inner.bare += "\n" + r.bare
+	inner.within = r.source
 	outer := r.source
 	r.source = inner
 	t, f = r.statements(file.Stmts, p, c)

@@ -37,6 +37,9 @@ func (r *reader) redirect(redirs []*syntax.Redirect, p place, run *command) {
 		case syntax.DplIn, syntax.DplOut:
 			run.input.other = run.input.other || stdin && rd.Op == syntax.DplIn || rd.N != nil && stdin
 			if !descriptor(target) {
+				if text, ok := target.literal(); !ok || strings.Trim(text, fileLetters) != "" {
+					seen.mark("bash expands the word after >& twice: write &> or > with 2>&1")
+				}
 				r.opens(target, rd.Op == syntax.DplOut, p, run)
 			}
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
@@ -47,6 +50,9 @@ func (r *reader) redirect(redirs []*syntax.Redirect, p place, run *command) {
 		}
 	}
 }
+
+// fileLetters mean themselves however often they are expanded.
+const fileLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:@%"
 
 // hereText reads a here-document or here-string.
 func (r *reader) hereText(rd *syntax.Redirect, run *command) {

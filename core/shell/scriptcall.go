@@ -105,7 +105,7 @@ func trapCall(words []word) (unwrapped, bool) {
 }
 
 // runsScript adds the parts of a wrapper that runs a script, and what the script does.
-func (r *reader) runsScript(run *command, u *unwrapped, p place, c context) (t, f place) {
+func (r *reader) runsScript(run *command, u *unwrapped, p place, c situation) (t, f place) {
 	outer := r.part(run, p, "")
 	in := c.inside(outer, true)
 	in.assigns = run.before
@@ -149,7 +149,7 @@ func (r *reader) runsScript(run *command, u *unwrapped, p place, c context) (t, 
 
 // otherShell reads a script for a shell that is not bash, or may not be: as bash and as
 // POSIX have it, for what is a test to one is a command to the other.
-func (r *reader) otherShell(shell, text string, p place, c context) (why string) {
+func (r *reader) otherShell(shell, text string, p place, c situation) (why string) {
 	const differs = "shells differ in how they read its script"
 	if (shell == "zsh" || shell == "ksh") && strings.Trim(text, commonLetters) != "" {
 		return differs
@@ -195,8 +195,8 @@ func same(a, b []Part) bool {
 	return true
 }
 
-// inside is the context in a wrapper.
-func (c context) inside(outer Part, script bool) context {
+// inside is the situation in a wrapper.
+func (c situation) inside(outer Part, script bool) situation {
 	c.outers = append(c.outers[:len(c.outers):len(c.outers)], outside{form: outer.form, script: script})
 	return c
 }

@@ -35,7 +35,7 @@ func Read(command string) (Script, error) {
 		return Script{}, err
 	}
 	r := &reader{source: newSource(command, file)}
-	r.statements(file.Stmts, start(), context{})
+	r.statements(file.Stmts, start(), situation{})
 	if r.err != nil {
 		return Script{}, r.err
 	}
@@ -52,6 +52,11 @@ type Part struct {
 	Accesses []Access // its redirections
 	Runs     []Path   // files that it executes: a program's path, a script given to a shell or source
 
+	*shape // what patterns are held against
+}
+
+// shape is a part as patterns see it. Immutable once read.
+type shape struct {
 	form   string    // its words as patterns see them, see form.go
 	starts []int     // where else a deny or ask pattern may begin: after assignments, at a base name
 	free   bool      // any word may start it (sudo)

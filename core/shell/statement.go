@@ -1,12 +1,14 @@
 package shell
 
 import (
+	"strings"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // statements reads a list, and gives the places where it ends with status 0, and with
 // another.
-func (r *reader) statements(list []*syntax.Stmt, p place, c context) (t, f place) {
+func (r *reader) statements(list []*syntax.Stmt, p place, c situation) (t, f place) {
 	c.fed = false
 	t, f = p, p
 	for i, s := range list {
@@ -19,7 +21,7 @@ func (r *reader) statements(list []*syntax.Stmt, p place, c context) (t, f place
 }
 
 // statement reads one statement.
-func (r *reader) statement(s *syntax.Stmt, p place, c context) (t, f place) {
+func (r *reader) statement(s *syntax.Stmt, p place, c situation) (t, f place) {
 	if r.err != nil {
 		return p, p
 	}
@@ -45,7 +47,7 @@ func (r *reader) statement(s *syntax.Stmt, p place, c context) (t, f place) {
 }
 
 // compound reads what is not a simple command.
-func (r *reader) compound(cmd syntax.Command, p place, c context) (t, f place) {
+func (r *reader) compound(cmd syntax.Command, p place, c situation) (t, f place) {
 	fed := c.fed
 	c.fed = false
 	switch cmd := cmd.(type) {
@@ -84,7 +86,7 @@ func (r *reader) compound(cmd syntax.Command, p place, c context) (t, f place) {
 
 // binary reads two statements with an operator between. A chain is read in a loop, for
 // it may be as long as the command.
-func (r *reader) binary(cmd *syntax.BinaryCmd, p place, c context) (t, f place) {
+func (r *reader) binary(cmd *syntax.BinaryCmd, p place, c situation) (t, f place) {
 	fed := c.fed
 	c.fed = false
 	switch cmd.Op {
@@ -108,7 +110,7 @@ func (r *reader) binary(cmd *syntax.BinaryCmd, p place, c context) (t, f place) 
 }
 
 // conditional reads an if with its elifs and its else.
-func (r *reader) conditional(cmd *syntax.IfClause, p place, c context) (t, f place) {
+func (r *reader) conditional(cmd *syntax.IfClause, p place, c situation) (t, f place) {
 	if len(cmd.Cond) == 0 { // an else
 		return r.statements(cmd.Then, p, c)
 	}
@@ -145,7 +147,7 @@ func (r *reader) calls(n syntax.Node) bool {
 }
 
 // loop reads for and select; it gives the place after.
-func (r *reader) loop(cmd *syntax.ForClause, p place, c context) place {
+func (r *reader) loop(cmd *syntax.ForClause, p place, c situation) place {
 	var seen findings
 	switch l := cmd.Loop.(type) {
 	case *syntax.WordIter:
@@ -174,7 +176,7 @@ func (r *reader) heading(cmd *syntax.ForClause) string {
 }
 
 // choice reads a case.
-func (r *reader) choice(cmd *syntax.CaseClause, p place, c context) (t, f place) {
+func (r *reader) choice(cmd *syntax.CaseClause, p place, c situation) (t, f place) {
 	var seen findings
 	r.inspect(cmd.Word, &seen)
 	for _, item := range cmd.Items {
@@ -197,7 +199,7 @@ func (r *reader) choice(cmd *syntax.CaseClause, p place, c context) (t, f place)
 }
 
 // expression reads [[ ]], (( )) and let: no part, unless they may run something.
-func (r *reader) expression(cmd syntax.Command, p place, c context) {
+func (r *reader) expression(cmd syntax.Command, p place, c situation) {
 	var seen findings
 	switch cmd := cmd.(type) {
 	case *syntax.TestClause:
@@ -211,14 +213,14 @@ func (r *reader) expression(cmd syntax.Command, p place, c context) {
 		if seen.opaque == "" {
 			w := plainWord("let")
 			text := r.slice(cmd)
-			r.emit(Part{Text: text, form: join([]word{w, {form: string(rune(anyWord))}}, nobody), inner: "let"}, c)
+			r.emit(Part{Text: text, shape: &shape{form: join([]word{w, unknownWords()}, nobody), vague: true, inner: "let"}}, c)
 		}
 	}
 	r.report(r.slice(cmd), &seen, p, c)
 }
 
 // timed reads the keyword time: a wrapper when a simple command follows.
-func (r *reader) timed(cmd *syntax.TimeClause, p place, c context) (t, f place) {
+func (r *reader) timed(cmd *syntax.TimeClause, p place, c situation) (t, f place) {
 	if cmd.Stmt == nil {
 		return p, p
 	}
@@ -240,12 +242,19 @@ func (r *reader) timed(cmd *syntax.TimeClause, p place, c context) (t, f place) 
 }
 
 // coprocess reads a coproc, which sets a variable of its name.
-func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c context) {
+func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 	var seen findings
 	variable := "COPROC"
 	if cmd.Name != nil {
-		variable = cmd.Name.Lit()
-		r.inspect(cmd.Name, &seen)
+		switch cmd.Stmt.Cmd.(type) {
+		case nil, *syntax.CallExpr, *syntax.DeclClause:
+			r.fail("bash takes the first word of a simple coprocess for its program, and the parser for its name: put it into { ...; }")
+			return
+		}
+		if variable = cmd.Name.Lit(); variable == "" || strings.Contains(variable, `\`) {
+			r.fail("the name of a coprocess is not plain: name it by letters")
+			return
+		}
 	}
 	r.sets(variable, &seen)
 	r.report("coproc "+variable, &seen, p, c)

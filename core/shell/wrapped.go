@@ -7,10 +7,10 @@ import (
 )
 
 // maxShadows is how many words of a command are looked at as if they began it.
-const maxShadows = 32
+const maxShadows = 8
 
 // wrapped adds the parts of a wrapper and of what it runs.
-func (r *reader) wrapped(run *command, u *unwrapped, p place, c context) (t, f place) {
+func (r *reader) wrapped(run *command, u *unwrapped, p place, c situation) (t, f place) {
 	switch {
 	case u.opaque != "":
 		r.emit(r.part(run, p, u.opaque), c)
@@ -26,8 +26,7 @@ func (r *reader) wrapped(run *command, u *unwrapped, p place, c context) (t, f p
 	inner := *run
 	inner.before = append(run.before[:len(run.before):len(run.before)], u.assigns...)
 	inner.words = u.inside
-	if len(c.outers) > 4*maxNested {
-		r.fail("the command has wrappers in wrappers too deeply: call the program itself")
+	if !r.nests(c) {
 		return p, p
 	}
 	t, f = r.simple(&inner, p, c.inside(outer, false))
@@ -39,13 +38,21 @@ func (r *reader) wrapped(run *command, u *unwrapped, p place, c context) (t, f p
 	return t, f
 }
 
-// maxNested is how many wrappers may stand in each other, by fours.
-const maxNested = 4
+// maxNested is how many wrappers may stand in each other.
+const maxNested = 16
+
+// nests reports whether one more wrapper may stand inside.
+func (r *reader) nests(c situation) bool {
+	if len(c.outers) >= maxNested {
+		r.fail("the command has wrappers in wrappers too deeply: call the program itself")
+	}
+	return r.err == nil
+}
 
 // sealed adds a command that runs what its later words say, in a way that is not known:
 // only a rule on itself allows it, and deny and ask look at every word as if it began
 // the command.
-func (r *reader) sealed(run *command, p place, c context) {
+func (r *reader) sealed(run *command, p place, c situation) {
 	words := run.words
 	part := r.part(run, p, "")
 	part.sealed, part.free = true, true
@@ -74,7 +81,7 @@ func (r *reader) sealed(run *command, p place, c context) {
 
 // shadows reads words of a sealed command as commands and scripts. It reports whether it
 // could do so for all.
-func (r *reader) shadows(words []word, c context) bool {
+func (r *reader) shadows(words []word, c situation) bool {
 	inShell, looks := false, 0
 	for i, w := range words {
 		text, ok := w.literal()
@@ -108,7 +115,7 @@ func (r *reader) shadows(words []word, c context) bool {
 
 // innermost gives the program that runs in the end; empty where that is not known.
 func innermost(words []word) string {
-	for range maxNested * 4 {
+	for range maxNested {
 		for len(words) > 0 && strings.Contains(words[0].prefix(), "=") && !strings.HasPrefix(words[0].form, "-") {
 			words = words[1:]
 		}
@@ -144,7 +151,7 @@ func innermost(words []word) string {
 }
 
 // found adds a find, and what it runs by -exec and its kin: allow needs both.
-func (r *reader) found(run *command, part Part, p place, c context) (t, f place) {
+func (r *reader) found(run *command, part Part, p place, c situation) (t, f place) {
 	words := run.words
 	for i := 1; i < len(words) && part.Opaque == ""; i++ {
 		if !words[i].exact && mayExecute(words[i]) && (words[i].many || some(words[i+1:], mayEnd)) {
@@ -155,6 +162,9 @@ func (r *reader) found(run *command, part Part, p place, c context) (t, f place)
 	for i := 1; i < len(words); i++ {
 		if !executes(words[i]) {
 			continue
+		}
+		if !r.nests(c) {
+			break
 		}
 		end := i + 1
 		for end < len(words) && !words[end].is(";") && !(words[end].is("+") && words[end-1].is("{}")) {

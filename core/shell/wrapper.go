@@ -86,6 +86,9 @@ func unwrap(words []word, base string, pattern bool) (unwrapped, bool) {
 	rest, replaced, ok := w.options(words, pattern)
 	if !ok {
 		u.sealed = true
+		if w.assigns && some(words[1:], splits) {
+			u.opaque = "env -S makes words of a text"
+		}
 		return u, len(words) > 1
 	}
 	for n := 0; n < w.operands; n++ {
@@ -102,6 +105,8 @@ func unwrap(words []word, base string, pattern bool) (unwrapped, bool) {
 		var surely bool
 		if u.assigns, rest, surely = assigned(rest); !surely {
 			u.opaque = "a variable in it may be split into a command: quote it"
+		} else if some(u.assigns, evaluatedBy) {
+			u.opaque = special
 		}
 	}
 	if w.added {
@@ -206,6 +211,18 @@ func taken(given bool, next []word) (int, bool) {
 		return 0, true
 	}
 	return 1, len(next) > 0 && !next[0].many
+}
+
+// splits reports whether a word is env's option -S.
+func splits(w word) bool {
+	p := w.prefix()
+	return len(p) > 1 && p[0] == '-' && (p[1] != '-' && strings.Contains(p, "S") || strings.HasPrefix(p, "--s"))
+}
+
+// evaluatedBy reports whether a shell that env starts would evaluate what it assigns.
+func evaluatedBy(w word) bool {
+	variable, value, _ := strings.Cut(w.form, "=")
+	return evaluated(variable) && !(w.exact && harmless(variable, value))
 }
 
 // assigned takes env's assignments from what follows its options; surely is false when

@@ -67,11 +67,12 @@ func execute(ctx context.Context, c command) result {
 		p.in.Close()
 	}()
 
-	exited := make(chan error, 1)
-	go func() { exited <- g.wait(cmd) }()
+	exited := make(chan struct{})
+	var waited error // set when exited is closed
+	go func() { waited = g.wait(cmd); close(exited) }()
 	var killed error
 	select {
-	case err = <-exited:
+	case <-exited:
 	case <-ctx.Done():
 		killed = ended(ctx)
 	case <-tooMuch:
@@ -91,13 +92,13 @@ func execute(ctx context.Context, c command) result {
 	if out.over() {
 		res.err = errTooMuch
 	}
-	if x, ok := errors.AsType[*exec.ExitError](err); ok {
+	if x, ok := errors.AsType[*exec.ExitError](waited); ok {
 		res.code = x.ExitCode()
 		if res.code < 0 {
 			res.err = errors.New("it was ended by a signal")
 		}
-	} else if err != nil {
-		res.err = err
+	} else if waited != nil {
+		res.err = waited
 	}
 	return res
 }

@@ -126,6 +126,7 @@ func TestDecisions(t *testing.T) {
 	base := outsideTmp(t)
 	for _, c := range readCases(t) {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(base, c.Name)
 			defer os.RemoveAll(dir)
 			o := c.lay(t, dir)

@@ -84,10 +84,11 @@ func (r *contractReader) syntax(err error) {
 	if n, err := fmt.Sscanf(what, "line %d: ", &line); n == 1 && err == nil {
 		_, what, _ = strings.Cut(what, ": ")
 	}
-	if strings.Contains(what, "alphabetic or numeric character") || strings.Contains(what, "unknown anchor") {
+	what = show(what) // it may quote the file
+	if strings.Contains(what, "expected alphabetic") || strings.Contains(what, "unknown anchor") {
 		what += "; a pattern that begins with * or & must stand in quotes"
 	}
-	r.say(line, "", show(what))
+	r.say(line, "", what)
 }
 
 // plain refuses what makes a value another than it looks: anchors, aliases, tags.

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	maxWords   = 4096 // of a hook's command that are looked at
-	maxNesting = 4    // of quoted commands in quoted commands
+	maxWords   = 4096     // of a hook's command that are looked at
+	maxNesting = 4        // of quoted commands in quoted commands
+	maxScript  = 16 << 20 // bytes of a script
 )
 
 // codeNames are endings of files that are run by a program of their own.
@@ -50,7 +51,7 @@ func namedFiles(command, dir, home string) ([]HookFile, error) {
 			from = []string{""}
 		}
 		for _, folder := range from {
-			f, ok, err := w.file(filepath.Join(folder, w.text))
+			f, ok, err := w.file(filepath.Join(folder, w.text), dir)
 			if err != nil {
 				return nil, err
 			}
@@ -62,23 +63,29 @@ func namedFiles(command, dir, home string) ([]HookFile, error) {
 	return all, nil
 }
 
-// file is what a word names at a path; false when it is no file.
-func (w word) file(path string) (HookFile, bool, error) {
+// file is what a word names at a path; false when it is no file. A script is what has
+// a script's name or beginning, and any program of the project; a program of the
+// system, such as an interpreter, is as trusted as the system is.
+func (w word) file(path, dir string) (HookFile, bool, error) {
 	real, err := Disk{}.Real(path)
 	if err != nil {
 		return HookFile{}, false, nil // no path, but a text that looks like one
 	}
 	f := HookFile{Path: real}
-	code := w.program && strings.Contains(w.text, "/") || slices.Contains(codeNames, strings.ToLower(filepath.Ext(real)))
+	program := w.program && strings.Contains(w.text, "/")
+	code := slices.Contains(codeNames, strings.ToLower(filepath.Ext(real)))
 	info, err := os.Stat(real)
 	switch {
-	case err != nil && (strings.Contains(w.text, "/") || filepath.Ext(w.text) != ""):
-		f.Missing, f.Script = true, code
+	case err != nil && !strings.ContainsAny(w.text, " \t\n") && (strings.Contains(w.text, "/") || filepath.Ext(w.text) != ""):
+		f.Missing, f.Script = true, code || program
 		return f, true, nil
 	case err != nil || !info.Mode().IsRegular():
 		return HookFile{}, false, nil
 	}
-	f.SHA256, f.Script, err = digestScript(real, code || info.Mode()&0o111 != 0)
+	if strings.HasPrefix(real, dir+separator) {
+		code = code || program || info.Mode()&0o111 != 0
+	}
+	f.SHA256, f.Script, err = digestScript(real, code)
 	return f, true, err
 }
 
@@ -92,6 +99,9 @@ func digestScript(path string, code bool) (sum [32]byte, script bool, err error)
 		return sum, false, nil // data that the hook itself must be able to read
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return sum, true, errNoFile
+	}
 	start := make([]byte, 2)
 	n, _ := io.ReadFull(f, start)
 	if !code && !bytes.Equal(start[:n], []byte("#!")) {
@@ -99,10 +109,11 @@ func digestScript(path string, code bool) (sum [32]byte, script bool, err error)
 	}
 	h := sha256.New()
 	h.Write(start[:n])
-	if _, err := io.Copy(h, f); err != nil {
-		return sum, true, err
+	read, err := io.Copy(h, io.LimitReader(f, maxScript))
+	if err == nil && read == maxScript {
+		err = errTooBig
 	}
-	return [32]byte(h.Sum(nil)), true, nil
+	return [32]byte(h.Sum(nil)), true, err
 }
 
 // Check says whether the file is still what it was: nil, or why a hook must not run.
@@ -182,8 +193,9 @@ func splitWords(command, dir, home string, depth int) []word {
 
 // wordsOf gives what one word of a command may name.
 func wordsOf(text string, program bool, dir, home string, depth int) []word {
+	var inner []word
 	if depth < maxNesting && strings.ContainsAny(text, " \t\n;|&()<>'\"") {
-		return splitWords(text, dir, home, depth+1)
+		inner = splitWords(text, dir, home, depth+1) // a command, or a name with blanks
 	}
 	if name, value, ok := strings.Cut(text, "="); ok && !strings.Contains(name, "/") {
 		text, program = value, false // an assignment, or an option with its value
@@ -197,7 +209,7 @@ func wordsOf(text string, program bool, dir, home string, depth int) []word {
 		text = filepath.Join(home, rest)
 	}
 	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "$`*?[]{}\"\x00") {
-		return nil
+		return inner
 	}
-	return []word{{text: text, program: program}}
+	return append(inner, word{text: text, program: program})
 }

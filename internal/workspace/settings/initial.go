@@ -77,7 +77,7 @@ func InitContract(dir string) (string, error) {
 // ReadContracts reads and checks the contracts that count at a directory: the
 // project's first, then the user's.
 func ReadContracts(o Options) ([]policy.ContractSpec, error) {
-	p, err := open(o)
+	p, _, err := open(o, false)
 	if err != nil {
 		return nil, err
 	}

@@ -21,19 +21,31 @@ type project struct {
 	layers           []*layer // strongest first
 	contracts        []policy.Contract
 	specs            []policy.ContractSpec
-	digest           string // of what is the project's own
+	digest           string // of what is the project's own; empty when nobody can have trusted it
+	looks            bool   // the files that the project's hooks name are looked at
 }
 
-// open reads and checks every file, each once. Who reads the project's settings
-// without trusting it gets them from here too.
-func open(o Options) (*project, error) {
+// open reads and checks every file, each once, and the trust store. The files that the
+// hooks of a project name are looked at only where its trust depends on them, or for a
+// review: what nobody ever trusted must not make a start read what it likes.
+func open(o Options, review bool) (*project, trustStore, error) {
 	p, err := locate(o)
 	if err != nil {
-		return nil, err
+		return nil, trustStore{}, err
 	}
+	store, err := readTrust(p.state)
+	if err != nil {
+		return nil, trustStore{}, err
+	}
+	p.looks = review || store.knows(p.dir)
+	return p, store, p.read(o)
+}
+
+// read reads the files.
+func (p *project) read(o Options) error {
 	folder, err := openProject(p.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if folder != nil {
 		defer folder.Close()
@@ -62,14 +74,14 @@ func open(o Options) (*project, error) {
 			}
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		files = append(files, s)
 	}
 	if err := p.checkRoot(p.dir, policy.Place{}); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.parse(files[:4], files[4], files[5])
+	return p.parse(files[:4], files[4], files[5])
 }
 
 // parse makes layers and contracts of the files, and the digest of the project's.
@@ -80,6 +92,9 @@ func (p *project) parse(settings []source, contract, users source) error {
 			return err
 		}
 		for n := range l.hooks {
+			if !p.looks && !l.owned() {
+				continue
+			}
 			files, err := namedFiles(l.hooks[n].Command, p.dir, p.home)
 			if err != nil {
 				return &Problem{At: l.hooks[n].At, fault: fault.Wrap(err, fault.BadInput,
@@ -102,7 +117,9 @@ func (p *project) parse(settings []source, contract, users source) error {
 			p.specs = append(p.specs, *spec)
 		}
 	}
-	p.digest = p.digestOf(append(slices.Clone(settings), contract))
+	if p.looks {
+		p.digest = p.digestOf(append(slices.Clone(settings), contract))
+	}
 	return nil
 }
 

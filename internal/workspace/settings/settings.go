@@ -119,11 +119,7 @@ type HookFile struct {
 // Load reads everything once. An error is a *Problem: a fault that says file, line and
 // what is wrong; the server does not start then.
 func Load(o Options) (*Settings, error) {
-	p, err := open(o)
-	if err != nil {
-		return nil, err
-	}
-	store, err := readTrust(p.state)
+	p, store, err := open(o, false)
 	if err != nil {
 		return nil, err
 	}

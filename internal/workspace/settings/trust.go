@@ -50,6 +50,11 @@ func (t trustStore) holds(dir, digest string) bool {
 	return slices.ContainsFunc(t.Projects, func(p TrustedProject) bool { return p.Path == dir && p.Digest == digest })
 }
 
+// knows reports whether a directory is trusted with any digest.
+func (t trustStore) knows(dir string) bool {
+	return slices.ContainsFunc(t.Projects, func(p TrustedProject) bool { return p.Path == dir })
+}
+
 // readTrust reads the store. One that is not there trusts nothing; one that is there
 // and can't be understood is an error, for what was trusted can't be known then.
 func readTrust(state string) (trustStore, error) {
@@ -73,6 +78,7 @@ func readTrust(state string) (trustStore, error) {
 	if err != nil {
 		return damaged(reason(err))
 	}
+	t = trustStore{} // the file must say all itself
 	if err := strictJSON(data, &t); err != nil {
 		return damaged(err.Error())
 	}
@@ -180,11 +186,7 @@ type Grant struct {
 
 // ReadReview reads a project without trusting it.
 func ReadReview(o Options) (*Review, error) {
-	p, err := open(o)
-	if err != nil {
-		return nil, err
-	}
-	store, err := readTrust(p.state)
+	p, store, err := open(o, true)
 	if err != nil {
 		return nil, err
 	}

@@ -60,11 +60,24 @@ func (a *app) commands(first string) []*cobra.Command {
 		name string
 		make func() *cobra.Command
 	}{
-		{"serve", a.serveCommand}, {"stdio", a.stdioCommand}, {"status", a.statusCommand}, {"doctor", a.doctorCommand},
-		{"server", a.serverCommand}, {"tool", a.toolCommand}, {"token", a.tokenCommand}, {"audit", a.auditCommand},
-		{"config", a.configCommand}, {"version", a.versionCommand}, {"demo", a.demoCommand}, {"demo-server", a.demoServerCommand},
-		{"diff", a.diffCommand}, {"scan", a.scanCommand}, {"replay", a.replayCommand}, {"workspace", a.workspaceCommand},
-		{"trust", a.trustCommand}, {"contract", a.contractCommand},
+		{"serve", a.serveCommand},
+		{"stdio", a.stdioCommand},
+		{"status", a.statusCommand},
+		{"doctor", a.doctorCommand},
+		{"server", a.serverCommand},
+		{"tool", a.toolCommand},
+		{"token", a.tokenCommand},
+		{"audit", a.auditCommand},
+		{"config", a.configCommand},
+		{"version", a.versionCommand},
+		{"demo", a.demoCommand},
+		{"demo-server", a.demoServerCommand},
+		{"diff", a.diffCommand},
+		{"scan", a.scanCommand},
+		{"replay", a.replayCommand},
+		{"workspace", a.workspaceCommand},
+		{"trust", a.trustCommand},
+		{"contract", a.contractCommand},
 	}
 	var made []*cobra.Command
 	for _, c := range all {

@@ -438,7 +438,7 @@ func TestWorkspaceFailsClosed(t *testing.T) {
 		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", at).CombinedOutput(); err != nil {
 			t.Skipf("NO SMALL DISK CAN BE MOUNTED HERE, SO THIS IS NOT TESTED: %s", out)
 		}
-		defer exec.Command("umount", "-l", at).Run()
+		t.Cleanup(func() { _ = exec.Command("umount", "-l", at).Run() })
 		s := p.connect()
 		if text, failed := callTool(t, s, "Read", args{"file_path": "a.txt"}); failed {
 			t.Fatalf("%q", text)

@@ -73,15 +73,6 @@ func (c *capture) add(b []byte) {
 	}
 }
 
-// close gives the file back; what was printed can still be shown.
-func (c *capture) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.file != nil {
-		_ = c.file.Sync()
-	}
-}
-
 // shown is an output as it is shown.
 type shown struct {
 	text      string

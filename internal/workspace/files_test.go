@@ -248,11 +248,11 @@ func TestLedgerOfWrites(t *testing.T) {
 	if b, err := r.ledger.Content(e.Changes[0].Before); err != nil || string(b) != "old\n" {
 		t.Errorf("%q, %v", b, err)
 	}
-	filepath.WalkDir(filepath.Join(r.o.State, "ledger"), func(path string, d os.DirEntry, _ error) error {
+	r.must(filepath.WalkDir(filepath.Join(r.o.State, "ledger"), func(path string, d os.DirEntry, _ error) error {
 		if info, err := d.Info(); err == nil && !d.IsDir() && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has the mode %v", path, info.Mode())
 		}
 		return nil
-	})
+	}))
 	r.call("Read", "file_path", filepath.Join(r.o.State, "ledger", "changes", id+".json")).refused(dispatch.BySandbox)
 }

@@ -38,7 +38,7 @@ func parseMatcher(pattern string) (matcher, error) {
 func branches(pattern string) ([]string, error) {
 	done := []string{""}
 	for {
-		open := indexUnescaped(pattern, "{")
+		open := indexUnescaped(pattern, '{')
 		if open < 0 {
 			break
 		}
@@ -94,13 +94,13 @@ func options(s string) (end int, all []string) {
 	return -1, nil
 }
 
-func indexUnescaped(s, c string) int {
+func indexUnescaped(s string, c byte) int {
 	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			i++
-		case s[i] == c[0]:
+		if s[i] == c {
 			return i
+		}
+		if s[i] == '\\' {
+			i++
 		}
 	}
 	return -1

@@ -51,14 +51,6 @@ func (o *outputs) create() (f *os.File, path string, err error) {
 	return f, path, nil
 }
 
-// remove forgets a file whose whole content was shown.
-func (o *outputs) remove(path string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_ = o.root.Remove(o.given[path])
-	delete(o.given, path)
-}
-
 // has reports whether a path is one that was told.
 func (o *outputs) has(path string) bool {
 	o.mu.Lock()

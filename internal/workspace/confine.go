@@ -19,12 +19,12 @@ func Confinement(s *settings.Settings, environ []string) sandbox.Policy {
 	return sandbox.Policy{
 		Mode: mode, Roots: s.Roots, Home: s.Home, Readable: s.Sandbox.Readable, Writable: s.Sandbox.Writable,
 		State: s.Own, Network: s.Sandbox.Network == "host", Unix: s.Sandbox.UnixSockets,
-		Env: environment(environ, s.Sandbox.Env),
+		Env: append(environment(environ, s.Sandbox.Env), "HOME="+s.Home),
 	}
 }
 
 // passed are the variables that commands get without being named in sandbox.env.
-var passed = []string{"HOME", "USER", "LANG", "TZ", "TERM"}
+var passed = []string{"USER", "LANG", "TZ", "TERM"}
 
 // environment is the part of an environment that commands get: nothing that could hold
 // a secret, unless the owner names it.
@@ -34,6 +34,7 @@ func environment(environ, named []string) []string {
 		name, value, ok := strings.Cut(e, "=")
 		switch {
 		case !ok || name == "":
+		case name == "HOME": // it is the one that the settings are of
 		case name == "PATH":
 			env = append(env, "PATH="+absolute(value))
 		case slices.Contains(passed, name), strings.HasPrefix(name, "LC_"), slices.Contains(named, name):

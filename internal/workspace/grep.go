@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -249,9 +250,9 @@ func (g *grepping) result(left int) result {
 			text, f.Truncated = string(cut), true
 		}
 		f.Content = &text
-		lines = []string{text}
-		if text == "" {
-			lines = nil
+		lines = nil
+		if text != "" {
+			lines = strings.Split(text, "\n")
 		}
 	case "count":
 		slices.Sort(g.order)
@@ -285,11 +286,17 @@ func listed(lines []string, none string, truncated bool, left int) string {
 	if len(lines) == 0 {
 		lines = []string{none}
 	}
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }) {
+			lines[i] = strconv.Quote(line) // a name may hold a line break, and look like two
+		}
+	}
 	if truncated {
-		lines = append(slices.Clip(lines), "(There are more results.)")
+		lines = append(lines, "(There are more results.)")
 	}
 	if left > 0 {
-		lines = append(slices.Clip(lines), fmt.Sprintf("(%d paths there may not be read, and were left out.)", left))
+		lines = append(lines, fmt.Sprintf("(%d paths there may not be read, and were left out.)", left))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/fault"
@@ -85,6 +86,10 @@ type Entry struct {
 type Ledger struct {
 	changes, contents *os.Root
 	now               func() time.Time
+	most              int64 // bytes of all contents
+
+	mu   sync.Mutex
+	used int64 // bytes of the contents; -1 before they were counted
 }
 
 // Open opens the ledger in a folder, which is made if need be.
@@ -92,7 +97,7 @@ func Open(folder string, now func() time.Time) (*Ledger, error) {
 	if now == nil || !filepath.IsAbs(folder) {
 		return nil, errors.New("a ledger needs a folder and a clock")
 	}
-	l := &Ledger{now: now}
+	l := &Ledger{now: now, most: MaxAll, used: -1}
 	for name, r := range map[string]**os.Root{"changes": &l.changes, "contents": &l.contents} {
 		path := filepath.Join(folder, name)
 		err := os.MkdirAll(path, 0o700)
@@ -145,7 +150,7 @@ func (d *Draft) ID() string { return d.entry.ID }
 // the call must not be made.
 func (l *Ledger) Begin(e Entry) (*Draft, error) {
 	e.Begun = l.now().UTC()
-	e.ID = e.Begun.Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
+	e.ID = strings.Replace(e.Begun.Format("20060102-150405.000"), ".", "-", 1) + "-" + strings.ToLower(rand.Text()[:4])
 	d := &Draft{l, e}
 	if err := l.put(l.changes, e.ID+".json", encode(e), len(e.Changes) > 0); err != nil {
 		return nil, unwritable(err)
@@ -178,6 +183,10 @@ func (l *Ledger) Keep(content []byte, mode fs.FileMode, readable bool) (State, e
 		s.Why = fmt.Sprintf("it has more than %d bytes", MaxFile)
 		return s, nil
 	}
+	if room, err := l.room(s.Size); err != nil || !room {
+		s.Why = "the ledger holds as much as it may"
+		return s, err
+	}
 	s.Kept = true
 	if info, err := l.contents.Lstat(s.SHA256); err == nil && info.Size() == int64(len(content)) {
 		now := l.now()
@@ -188,6 +197,24 @@ func (l *Ledger) Keep(content []byte, mode fs.FileMode, readable bool) (State, e
 		return State{}, unwritable(err)
 	}
 	return s, nil
+}
+
+// room makes room for a content. It reports whether there is any.
+func (l *Ledger) room(size int64) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used < 0 || l.used+size > l.most {
+		used, err := l.prune(l.most - size)
+		if err != nil {
+			return false, err
+		}
+		l.used = used
+	}
+	if l.used+size > l.most {
+		return false, nil
+	}
+	l.used += size
+	return true, nil
 }
 
 // Describe gives the state of a file without keeping it.

@@ -350,12 +350,12 @@ func rounds(most uint64) uint64 {
 func TestWhatRunsIsShown(t *testing.T) {
 	l, sets := newLab(t), grantedSets(t)
 	accepted := uint64(0)
-	for seed := range rounds(200) {
+	for seed := range rounds(120) {
 		if checkSound(t, l, int(seed), script(seed), sets) { //nolint:gosec // a small number
 			accepted++
 		}
 	}
-	if accepted < rounds(200)/2 {
+	if accepted < rounds(120)/2 {
 		t.Errorf("only %d scripts were read", accepted)
 	}
 }
@@ -363,7 +363,7 @@ func TestWhatRunsIsShown(t *testing.T) {
 // TestBashAgrees: what is read here also parses for bash.
 func TestBashAgrees(t *testing.T) {
 	l := newLab(t)
-	for seed := range rounds(200) {
+	for seed := range rounds(90) {
 		text := script(seed)
 		if _, err := Read(text); err == nil && !l.parses(t, text) {
 			t.Errorf("bash does not parse %q, which was read\n%s", text, show(text))

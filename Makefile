@@ -41,6 +41,7 @@ test: prepare lint race cover cross ## everything: lint, tests with -race, cover
 prepare:
 	@tools/prepare race
 	@tools/prepare npm
+	@tools/prepare tools
 
 .PHONY: lint
 lint: ## formatting, go vet and golangci-lint (the first time builds it: two minutes)
@@ -49,7 +50,7 @@ lint: ## formatting, go vet and golangci-lint (the first time builds it: two min
 
 .PHONY: race
 race: prepare
-	HOLDFAST_REQUIRE_NPM=1 $(GO) test -race -timeout 15m ./...
+	HOLDFAST_REQUIRE_NPM=1 HOLDFAST_REQUIRE_SANDBOX=1 $(GO) test -race -timeout 15m ./...
 
 .PHONY: cover
 cover: ## every statement of core is run by its tests

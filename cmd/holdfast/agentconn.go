@@ -16,6 +16,7 @@ import (
 type agentConn struct {
 	reads, writes wire.Conn
 	answered      chan struct{} // an answer went out
+	patience      time.Duration // how long a peer that left its side gets answers
 
 	mu      sync.Mutex
 	waiting map[string]bool // ids of requests without an answer
@@ -37,7 +38,7 @@ func newAgentConn(in io.Reader, out io.Writer, limit int, bad func(error) error)
 	return &agentConn{
 		reads:    wire.NewLineConn(in, io.Discard, closer, limit, answered),
 		writes:   writes,
-		answered: make(chan struct{}, 1), waiting: map[string]bool{},
+		answered: make(chan struct{}, 1), patience: grace, waiting: map[string]bool{},
 	}
 }
 
@@ -75,7 +76,7 @@ func (c *agentConn) Close() error {
 
 // settle waits until nothing is left to answer.
 func (c *agentConn) settle(ctx context.Context) {
-	late := time.NewTimer(grace)
+	late := time.NewTimer(c.patience)
 	defer late.Stop()
 	for {
 		c.mu.Lock()

@@ -120,7 +120,8 @@ func startDaemon(ctx context.Context, s setup) (_ *daemon, err error) {
 func (d *daemon) wire(ctx context.Context) (err error) {
 	d.pool = upstream.NewPool(upstream.Options{
 		Expand: config.Expand, Unverified: d.unverified, Changed: func(upstream.State) {},
-		LogDir: filepath.Join(d.dir, logsName), Log: d.log, Version: version,
+		Builtins: map[string]upstream.Builtin{"workspace": d.builtinWorkspace},
+		LogDir:   filepath.Join(d.dir, logsName), Log: d.log, Version: version,
 	})
 	d.intake, err = intake.New(ctx, intake.Options{
 		Store: d.store, Lister: lister{d},
@@ -134,10 +135,14 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		return err
 	}
 	limits := d.config.Limits
-	d.desk = &desk{inner: call.New(call.Options{
-		Tools: d.intake, Upstream: d.pool, Journal: d.store,
+	inner, err := call.New(call.Options{
+		Tools: d.intake, Rules: call.Ungoverned{}, Upstream: d.pool, Journal: d.store,
 		MaxArguments: limits.Arguments, MaxResult: limits.Result, Now: time.Now, Log: d.log,
-	})}
+	})
+	if err != nil {
+		return err
+	}
+	d.desk = &desk{inner: inner}
 	l := d.config.Listen
 	d.gateway, err = gateway.New(gateway.Options{
 		Tools: d.intake, Desk: d.desk, Tokens: d.store, Journal: d.store,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
+	"github.com/holdfast-mcp/holdfast/internal/workspace/settings"
 )
 
 // Names in a data directory.
@@ -131,11 +132,12 @@ func wasUsed(dir string) bool {
 }
 
 // isDataDirectory reports whether Holdfast was here: the lock is the first file
-// that it makes, and it stays. What the demonstration writes before is known too.
+// that it makes, and it stays. What the demonstration writes before is known too, and
+// the trust store with its lock, and the workspaces.
 func isDataDirectory(entries []os.DirEntry) bool {
 	for _, e := range entries {
 		switch e.Name() {
-		case lockName, databaseName, demoName:
+		case lockName, databaseName, demoName, settings.TrustLock, workspacesName:
 			return true
 		}
 	}

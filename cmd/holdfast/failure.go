@@ -44,6 +44,9 @@ func (f *failure) Error() string { return f.Detail }
 // what, so nothing more is printed.
 var errFound = &failure{exit: exitFailed}
 
+// errNoStart ends `workspace check` where a server would not start; the answer says why.
+var errNoStart = &failure{exit: exitUsage}
+
 // failureOf gives any error the form in which it is reported.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -68,7 +71,7 @@ func (a *app) report(err error) int {
 		return exitOK
 	}
 	f := failureOf(err)
-	if f == errFound {
+	if f == errFound || f == errNoStart {
 		return f.exit
 	}
 	if a.json {

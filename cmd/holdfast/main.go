@@ -6,12 +6,17 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"github.com/holdfast-mcp/holdfast/internal/sandbox"
 )
 
 // version is set when a release is built (-ldflags "-X main.version=...").
 var version = "0.1.0-dev"
 
-func main() { os.Exit(run()) }
+func main() {
+	sandbox.Main() // does not return in a child that is being confined
+	os.Exit(run())
+}
 
 func run() int {
 	return execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
@@ -19,7 +24,11 @@ func run() int {
 
 func execute(ctx context.Context, args []string, in io.Reader, out, err io.Writer) int {
 	a := &app{in: in, out: out, err: err, getenv: os.Getenv}
-	root := a.root()
+	first := ""
+	if len(args) > 0 {
+		first = args[0]
+	}
+	root := a.root(first)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +24,9 @@ type app struct {
 	configPath string
 }
 
-func (a *app) root() *cobra.Command {
+// root is the program. first is its first argument: a command that it names is all that
+// is made, for agents start some of them often and wait.
+func (a *app) root(first string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "holdfast",
 		Short: "A gate between AI agents and their MCP servers",
@@ -47,12 +50,45 @@ person, and every call goes through one gate.
 	c.SetFlagErrorFunc(flagFailure)
 	c.SetVersionTemplate("holdfast {{.Version}}\n")
 	c.SetHelpCommand(helpCommand(c))
-	c.AddCommand(
-		a.serveCommand(), a.stdioCommand(), a.statusCommand(), a.doctorCommand(), a.serverCommand(), a.toolCommand(),
-		a.tokenCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(), a.demoCommand(), a.demoServerCommand(),
-		a.diffCommand(), a.scanCommand(), a.replayCommand(),
-	)
+	c.AddCommand(a.commands(first)...)
 	return c
+}
+
+// commands are all commands, or the one that is named.
+func (a *app) commands(first string) []*cobra.Command {
+	all := []struct {
+		name string
+		make func() *cobra.Command
+	}{
+		{"serve", a.serveCommand},
+		{"stdio", a.stdioCommand},
+		{"status", a.statusCommand},
+		{"doctor", a.doctorCommand},
+		{"server", a.serverCommand},
+		{"tool", a.toolCommand},
+		{"token", a.tokenCommand},
+		{"audit", a.auditCommand},
+		{"config", a.configCommand},
+		{"version", a.versionCommand},
+		{"demo", a.demoCommand},
+		{"demo-server", a.demoServerCommand},
+		{"diff", a.diffCommand},
+		{"scan", a.scanCommand},
+		{"replay", a.replayCommand},
+		{"workspace", a.workspaceCommand},
+		{"trust", a.trustCommand},
+		{"contract", a.contractCommand},
+	}
+	var made []*cobra.Command
+	for _, c := range all {
+		if c.name == first {
+			return []*cobra.Command{c.make()}
+		}
+	}
+	for _, c := range all {
+		made = append(made, c.make())
+	}
+	return made
 }
 
 // group is a command that only holds others.
@@ -127,12 +163,12 @@ func wanted(c *cobra.Command, names []string, got int) string {
 	return fmt.Sprintf("`%s` takes only %s, %d given", c.CommandPath(), strings.Join(names, " and "), got)
 }
 
-var unknownFlag = regexp.MustCompile(`unknown (?:shorthand )?flag: (?:'.' in )?(-\S+)`)
+var unknownFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`unknown (?:shorthand )?flag: (?:'.' in )?(-\S+)`) })
 
 // flagFailure says which flag was not understood and names the nearest one.
 func flagFailure(c *cobra.Command, err error) error {
 	hint := fmt.Sprintf("`%s --help` lists the flags", c.CommandPath())
-	m := unknownFlag.FindStringSubmatch(err.Error())
+	m := unknownFlag().FindStringSubmatch(err.Error())
 	if m == nil {
 		return usage(err.Error(), hint)
 	}

@@ -15,10 +15,19 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/holdfast-mcp/holdfast/internal/sandbox"
 )
+
+// asProgram makes this test binary the real program, for what is no script.
+const asProgram = "HOLDFAST_TEST_AS_PROGRAM"
 
 // The scripts run the real program: this test binary is it, under the name holdfast.
 func TestMain(m *testing.M) {
+	sandbox.Main() // a confined child is this binary too
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){"holdfast": main, "slow-server": slowServer})
 }
 

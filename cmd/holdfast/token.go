@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,12 +74,12 @@ counts as destructive.`,
 	return c
 }
 
-var tokenName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
+var tokenName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`) })
 
 // checkToken refuses what would be a token for nothing, in the words of the command,
 // and reads SERVER/TOOL as server__tool.
 func (a *app) checkToken(ctx context.Context, cl *client, r *admin.CreateToken) error {
-	if !tokenName.MatchString(r.Name) {
+	if !tokenName().MatchString(r.Name) {
 		return usage(fmt.Sprintf("%q can't be the name of a token", visible(cut(r.Name, 80))), "use letters, digits, dot, dash and underscore, at most 64, with a letter or digit first")
 	}
 	for _, p := range r.Permissions {

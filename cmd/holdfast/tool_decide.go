@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -109,9 +110,9 @@ func approvedAlready(reviews []admin.Review) bool {
 	return true
 }
 
-var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 
-func isDigest(s string) bool { return digestForm.MatchString(s) }
+func isDigest(s string) bool { return digestForm().MatchString(s) }
 
 // wholeDigest takes the beginning of a digest, as tables show it, for the one it is
 // compared with: "sha256:" and 12 characters at least.

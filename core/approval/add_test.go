@@ -116,6 +116,7 @@ func TestAddRefusesBadRequests(t *testing.T) {
 		"nothing to run":      {func(r *AddRequest) { r.Program = Program{} }, CodeBadInput},
 		"stdio, no command":   {func(r *AddRequest) { r.Program = Program{Type: "stdio", URL: "https://x"} }, CodeBadInput},
 		"http, no URL":        {func(r *AddRequest) { r.Program = Program{Type: "http", Command: "x"} }, CodeBadInput},
+		"builtin, no name":    {func(r *AddRequest) { r.Program = Program{Type: "builtin"} }, CodeBadInput},
 		"no such type":        {func(r *AddRequest) { r.Program = Program{Type: "ws", URL: "ws://x"} }, CodeBadInput},
 		"both":                {func(r *AddRequest) { r.Program = Program{Command: "x", URL: "https://x"} }, CodeBadInput},
 		"mode in capitals":    {func(r *AddRequest) { r.Options.TrustMode = "Scan" }, CodeBadTrustMode},

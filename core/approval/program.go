@@ -12,7 +12,7 @@ import (
 // Program is what is run or connected to: each field as written, with no secret
 // resolved and defaults filled in. Two equal Programs are one incarnation.
 type Program struct {
-	Type      string            `json:"type"` // "stdio" or "http"
+	Type      string            `json:"type"` // "stdio", "http", or "builtin": a server that is part of Holdfast, named by Command
 	Command   string            `json:"command,omitempty"`
 	Args      []string          `json:"args,omitempty"`
 	Cwd       string            `json:"cwd,omitempty"`
@@ -70,7 +70,9 @@ func (p Program) check() error {
 		return refuse(CodeBadInput, "a server of type http needs a URL", hint)
 	case p.Type == "":
 		return refuse(CodeBadInput, "a server needs a command or a URL", hint)
-	case p.Type != "stdio" && p.Type != "http":
+	case p.Type == "builtin" && p.Command == "":
+		return refuse(CodeBadInput, "a server of type builtin needs a name", "Name the server that is part of Holdfast: workspace.")
+	case p.Type != "stdio" && p.Type != "http" && p.Type != "builtin":
 		return refuse(CodeBadInput, "there is no server type "+quote(p.Type), hint)
 	case p.Command != "" && p.URL != "":
 		return refuse(CodeBadInput, "a server has a command or a URL, not both", hint)

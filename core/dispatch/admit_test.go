@@ -219,6 +219,21 @@ func admitted(t *testing.T) (Permit, contract.Digest) {
 	return p, r.Live.Digest()
 }
 
+func TestObject(t *testing.T) {
+	e, _ := one(running("s"), approvedTool("s", "t")).Resolve(direct, "s__t")
+	r := Object(e, Objection{Stage: ByContract, Reason: "the contract denies it (a.yaml, line 3).", Remedy: "Ask ops."})
+	if r.Class != RefusedByRules || !slices.Equal(r.Reasons, []Reason{RefusedByRules, ByContract}) || r.Server != "s" || r.Tool != "t" {
+		t.Errorf("%+v", r)
+	}
+	if r.Text != "Refused: the contract denies it (a.yaml, line 3)." || r.Remedy != "Ask ops." {
+		t.Errorf("%q, %q", r.Text, r.Remedy)
+	}
+	if r := Object(e, Objection{}); r.Class != RefusedByRules || len(r.Reasons) != 1 || r.Remedy != "" ||
+		r.Text != `Refused: the tool "t" of server "s" was not called, because the rules for it do not allow it.` {
+		t.Errorf("without a reason: %+v", r)
+	}
+}
+
 func TestPermitIsSpentOnce(t *testing.T) {
 	p, live := admitted(t)
 	holds := func(k approval.Kind, name string) contract.Digest {

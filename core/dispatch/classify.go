@@ -29,6 +29,17 @@ const (
 	AuditUnavailable  Reason = "audit_unavailable"
 	UpstreamFailed    Reason = "upstream_unavailable"
 	PermitInvalid     Reason = "permit_invalid" // zero, used, or of another server or incarnation
+
+	// Refusals of a tool that rules govern (docs/design/workspace.md section 1), and
+	// with them the stage that decided.
+	RefusedByRules Reason = "refused_by_rules"
+	ByArguments    Reason = "by_arguments"
+	BySandbox      Reason = "by_sandbox"
+	ByContract     Reason = "by_contract"
+	ByRules        Reason = "by_rules"
+	ByMode         Reason = "by_mode"
+	ByHooks        Reason = "by_hooks"
+	ByAsk          Reason = "by_ask"
 )
 
 // Situation is what classification reads. Gate and mode stand here only so that

@@ -29,6 +29,28 @@ func Refuse(e Entry, why Reason, detail string) *Refusal {
 	return refuse(e, []Reason{why}, detail)
 }
 
+// Objection is why rules refuse a call. The zero Objection gives no reason, and
+// refuses all the same.
+type Objection struct {
+	Stage  Reason // ByArguments and so on; empty when none of them decided
+	Reason string // a sentence
+	Remedy string // what a person can do; empty when nothing
+}
+
+// Object makes the refusal of a call that rules refused. Unlike Refuse it says the
+// objection's own words: they are the owner's, not a server's.
+func Object(e Entry, o Objection) *Refusal {
+	r := refuse(e, []Reason{RefusedByRules}, "")
+	if o.Stage != "" {
+		r.Reasons = append(r.Reasons, o.Stage)
+	}
+	if o.Reason != "" {
+		r.Text = "Refused: " + o.Reason
+	}
+	r.Remedy = o.Remedy
+	return r
+}
+
 // refuse names the first reason and reports all.
 func refuse(e Entry, reasons []Reason, detail string) *Refusal {
 	r := &Refusal{Class: reasons[0], Reasons: reasons, Server: e.Record.Key.Server, Tool: e.Record.Key.Name}
@@ -90,6 +112,8 @@ func (p phrase) reason(class Reason) (why, remedy string) {
 	case AuditUnavailable:
 		return "the call could not be written down first, and what is not written down does not run",
 			"A person can find out why with: holdfast status"
+	case RefusedByRules:
+		return "the rules for it do not allow it", ""
 	case UpstreamFailed:
 		return "the server can't be reached", "A person can look at it with: holdfast server show " + p.server
 	default:

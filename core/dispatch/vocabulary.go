@@ -21,6 +21,14 @@ var terms = []contract.Term{
 	{Name: string(AuditUnavailable), Label: "audit unavailable", Sentence: "The call could not be written down first, so it was not made."},
 	{Name: string(UpstreamFailed), Label: "server unreachable", Sentence: "The server can't be reached."},
 	{Name: string(PermitInvalid), Label: "permit invalid", Sentence: "The permission to make the call was spent, or was for another call."},
+	{Name: string(RefusedByRules), Label: "refused by rules", Sentence: "The rules that the owner wrote down do not allow it."},
+	{Name: string(ByArguments), Label: "arguments", Sentence: "The arguments are not such that the tool takes."},
+	{Name: string(BySandbox), Label: "outside", Sentence: "It reaches outside the workspace, or could not be confined to it."},
+	{Name: string(ByContract), Label: "file contract", Sentence: "A file contract denies it."},
+	{Name: string(ByRules), Label: "rule", Sentence: "A permission rule or a protected path denies it."},
+	{Name: string(ByMode), Label: "mode", Sentence: "The mode refuses it."},
+	{Name: string(ByHooks), Label: "hook", Sentence: "A hook refused it."},
+	{Name: string(ByAsk), Label: "would be asked", Sentence: "A person would be asked, and nobody is there."},
 }
 
 // Terms are the words for why a call is refused, and for that it is not.

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,6 +37,7 @@ type lexicon struct {
 	byAnchor [mostMeanings + 1][]int32 // rules by the first meaning that they need
 	across   []int32                   // rules that sentences do not end
 	named    vocabulary
+	commands *regexp.Regexp // what decoded text must not hold
 }
 
 // entry is what one word, prefix or beginning of a phrase of several words means.
@@ -117,7 +119,7 @@ func builtIn() *lexicon { return must(readLexicon(lexiconText, phrasesText)) }
 // readLexicon reads the words and the rules. Their form is described at the top of
 // each file.
 func readLexicon(words, rules string) (*lexicon, error) {
-	l := &lexicon{meanings: map[string]int{}}
+	l := &lexicon{meanings: map[string]int{}, commands: regexp.MustCompile(commands)}
 	if err := errors.Join(l.readWords(words), l.readRules(rules)); err != nil {
 		return nil, err
 	}

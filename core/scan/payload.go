@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -279,14 +278,15 @@ func wordStart(s string, i int) int {
 }
 
 // commands are what decoded text must not hold: programs that fetch and run, open
-// shells, destroy, or read secrets.
-var commands = regexp.MustCompile(`(?i)` + strings.Join([]string{
+// shells, destroy, or read secrets. It is compiled with the words: not every start of
+// the program scans.
+var commands = `(?i)` + strings.Join([]string{
 	`\b(curl|wget|fetch|iwr|invoke-webrequest|invoke-restmethod|certutil|bitsadmin)\b[^\n]{0,120}(https?:|ftp:|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b|[a-z0-9-]+\.[a-z]{2,})`,
 	`https?://[^\s]{3,200}\|\s*(sudo\s+)?(ba|z|da|k)?sh\b`, `\|\s*(sudo\s+)?(ba|z|da|k)?sh\b`, `\b(ba|z|k|da)?sh\s+-[ic]\b`, `/dev/(tcp|udp)/`, `\bnc(at)?\b[^\n]{0,40}\s-[a-z]*e\b`, `\bncat?\s+(-\w+\s+)*[\w.-]+\s+\d{2,5}`,
 	`\brm\s+-[a-z]*[rf]`, `\bpowershell(\.exe)?\b`, `\bcmd(\.exe)?\s+/c\b`, `\b(python[23]?|perl|ruby|node|php)\s+-[cer]\b`, `\bbase64\s+(-d|--decode)\b`, `\bchmod\s+(\+x|[0-7]{3,4})`, `\beval\s*\(`, `\bexec\s*\(`, `\bos\.system\b`,
 	`\bsubprocess\b`, `\bmkfifo\b`, `\bcrontab\b`, `~?/\.ssh/`, `\bid_(rsa|ed25519)\b`, `/etc/(passwd|shadow)\b`, `\.aws/credentials`, `\b(cat|type|less|head|cp|scp|tar|zip)\s+[^\n]{0,80}(\.env|\.ssh|passwd|shadow|credentials|id_rsa|\.npmrc|\.netrc|history)`,
 	`\b(printenv|env)\b\s*(\||>)`, `\bscp\b[^\n]{0,80}@`, `\brsync\b[^\n]{0,80}@`, `\bsudo\s+\w+`, `<script\b`, `javascript:`, `\bdd\s+if=`, `\bmkfs\b`, `\bXMLHttpRequest\b`, `\bfetch\(\s*['"]https?:`,
-}, "|"))
+}, "|")
 
 // decoded judges what a run decoded to.
 func (r *reading) decoded(text, start, end int, how, plain string) {
@@ -299,7 +299,7 @@ func (r *reading) decoded(text, start, end int, how, plain string) {
 	}
 	plain = printableStart(plain)
 	r.spend(8 * len(plain))
-	if commands.MatchString(plain) || r.instructs(plain) {
+	if r.scanner.words.commands.MatchString(plain) || r.instructs(plain) {
 		r.hitDecoded(r.position(text, start, end), text, start, end, fmt.Sprintf("%s: %s", how, plain))
 	}
 }

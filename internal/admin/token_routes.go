@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
@@ -152,12 +153,12 @@ func newSecret() string {
 	return "holdfast_" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-var serverName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,31}|\*)$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,31}|\*)$`) })
 
 func (a *api) newToken(r CreateToken) (dispatch.Token, error) {
 	t := dispatch.Token{ID: "tok-" + strings.ToLower(rand.Text()[:16]), Name: r.Name, Created: a.Now().UTC()}
 	for _, s := range r.Servers {
-		if !serverName.MatchString(s) {
+		if !serverName().MatchString(s) {
 			return t, fault.New(fault.BadInput, fmt.Sprintf("%q is no server name", s), "give names of servers, or *")
 		}
 	}

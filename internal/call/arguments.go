@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ const (
 // arguments are the arguments of one call as they came.
 type arguments struct {
 	raw []byte // the object; `{}` when the call has none
+	end int    // of the object in the params; 0 when the call has none
 }
 
 var noArguments = []byte("{}")
@@ -75,7 +77,7 @@ func readArguments(params []byte) (a arguments, problem string) {
 		if i := bytes.IndexAny(value, "{[\"0123456789-tfn"); i >= 0 {
 			value = value[i:] // after the colon and blanks
 		}
-		a.raw = value
+		a.raw, a.end = value, int(r.InputOffset())
 	}
 	if t, err := r.ReadToken(); err != nil || t.Kind() != '}' {
 		return a, "the params of the call are not well-formed JSON"
@@ -87,6 +89,23 @@ func readArguments(params []byte) (a arguments, problem string) {
 		return a, "the arguments are not an object"
 	}
 	return a, ""
+}
+
+// with gives the params with other arguments.
+func (a arguments) with(params, other []byte) []byte {
+	if a.end > 0 {
+		return slices.Concat(params[:a.end-len(a.raw)], other, params[a.end:])
+	}
+	open := bytes.IndexByte(params, '{')
+	if open < 0 {
+		return slices.Concat([]byte(`{"arguments":`), other, []byte(`}`))
+	}
+	rest := bytes.TrimLeft(params[open+1:], " \t\r\n")
+	comma := []byte(",")
+	if len(rest) == 0 || rest[0] == '}' {
+		comma = nil
+	}
+	return slices.Concat([]byte(`{"arguments":`), other, comma, rest)
 }
 
 // tooLarge is the sentence part for what is over a limit.

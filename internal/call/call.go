@@ -3,8 +3,10 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -38,9 +40,27 @@ type Journal interface {
 	Healthy() error
 }
 
+// Rules are step 6 of a call, after its arguments were held against the schema:
+// permission rules, mode and file contract, where tools are governed by them. Rule
+// gives the arguments to run, which are those that came or, after hooks, others; or
+// an objection, and then nothing is sent. ctx ends when the call does.
+type Rules interface {
+	Rule(ctx context.Context, g dispatch.Granted, arguments []byte) (run []byte, no *dispatch.Objection)
+}
+
+// Ungoverned says that no rules are held against calls: the tools of upstream servers
+// are governed by their approved contracts alone.
+type Ungoverned struct{}
+
+// Rule lets every call through as it came.
+func (Ungoverned) Rule(_ context.Context, _ dispatch.Granted, arguments []byte) ([]byte, *dispatch.Objection) {
+	return arguments, nil
+}
+
 // Options of a Desk. All are required; a limit of 0 refuses everything.
 type Options struct {
 	Tools        Tools
+	Rules        Rules
 	Upstream     Upstream
 	Journal      Journal
 	MaxArguments int // bytes of the arguments
@@ -59,8 +79,14 @@ type Desk struct {
 // unauditedEvery is the time between two lines of the log that say so.
 const unauditedEvery = time.Minute
 
-// New gives a desk.
-func New(o Options) *Desk { return &Desk{o: o} }
+// New gives a desk. It fails when a room is missing: above all no Rules are not the
+// same as Ungoverned.
+func New(o Options) (*Desk, error) {
+	if o.Tools == nil || o.Rules == nil || o.Upstream == nil || o.Journal == nil || o.Now == nil || o.Log == nil {
+		return nil, errors.New("the desk lacks one of its rooms")
+	}
+	return &Desk{o: o}, nil
+}
 
 // Request is one call as a face has it.
 type Request struct {
@@ -80,9 +106,14 @@ func (d *Desk) Do(ctx context.Context, r Request) (reply dispatch.Reply, refusal
 	if r.ID == "" {
 		r.ID = rand.Text()
 	}
+	ctx, over := context.WithCancel(ctx)
+	defer over()
 	j := journey{desk: d, r: r, begun: d.o.Now()}
 	if refusal = j.admit(ctx); refusal == nil {
 		refusal = j.check(ctx)
+	}
+	if refusal == nil {
+		refusal = j.rule(ctx)
 	}
 	if refusal == nil {
 		refusal, err = j.intend(ctx)
@@ -167,6 +198,21 @@ func (j *journey) check(ctx context.Context) *dispatch.Refusal {
 	}
 	if problem := j.desk.schemas.check(ctx, j.entry.Record.Approved, args.raw); problem != "" {
 		return dispatch.Refuse(j.entry, dispatch.InvalidArguments, problem)
+	}
+	return nil
+}
+
+// rule asks the rules, which may have other arguments run than those that came. The
+// audit has the digest of those that came.
+func (j *journey) rule(ctx context.Context) *dispatch.Refusal {
+	run, no := j.desk.o.Rules.Rule(ctx, j.granted, j.args.raw)
+	switch {
+	case no != nil:
+		return dispatch.Object(j.entry, *no)
+	case len(run) == 0: // neither
+		return dispatch.Object(j.entry, dispatch.Objection{})
+	case !bytes.Equal(run, j.args.raw):
+		j.r.Params = j.args.with(j.r.Params, run)
 	}
 	return nil
 }

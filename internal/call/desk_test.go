@@ -153,10 +153,18 @@ func newWorld(changes ...func(*approval.Server, map[string]*approval.Record)) (*
 }
 
 func (w *world) desk(maxArguments, maxResult int) *Desk {
-	return New(Options{
-		Tools: w, Upstream: w, Journal: w, MaxArguments: maxArguments, MaxResult: maxResult,
+	return w.ruled(Ungoverned{}, maxArguments, maxResult)
+}
+
+func (w *world) ruled(rules Rules, maxArguments, maxResult int) *Desk {
+	d, err := New(Options{
+		Tools: w, Rules: rules, Upstream: w, Journal: w, MaxArguments: maxArguments, MaxResult: maxResult,
 		Now: time.Now, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
+	if err != nil {
+		panic(err)
+	}
+	return d
 }
 
 func caller() dispatch.Caller {

@@ -158,6 +158,9 @@ func TestMistakes(t *testing.T) {
 		"url scheme":         {server(`"url":"ftp://a/"`), []string{`url: must begin with http:// or https://`}},
 		"url password":       {server(`"url":"https://me:pw@a/"`), []string{`url: has a name or password before the host`}},
 		"glob":               {server(`"command":"x","enabled_tools":["a",""]`), []string{`enabled_tools[1]: must not be empty`}},
+		"builtin":            {server(`"builtin":"workspaces"`), []string{`builtin: "workspaces" is not one of "workspace"`}},
+		"builtin, command":   {server(`"builtin":"workspace","command":"x"`), []string{`command: does not belong to a builtin server`}},
+		"builtin, type":      {server(`"type":"stdio","builtin":"workspace"`), []string{`type: does not belong to a builtin server`}},
 		"no port":            {`{"listen":"127.0.0.1"}`, []string{`listen: must be host:port`}},
 		"no host":            {`{"listen":":7420"}`, []string{`listen: must be host:port`}},
 		"bad port":           {`{"listen":"127.0.0.1:99999"}`, []string{`listen: has no port number from 0 to 65535`}},
@@ -364,6 +367,17 @@ func TestSettingsID(t *testing.T) {
 	base.ID = "whatever"
 	if SettingsID(base) != id {
 		t.Error("the id depends on the id")
+	}
+}
+
+func TestBuiltin(t *testing.T) {
+	c, err := Parse("f.json", []byte(`{"mcpServers":{"project":{"builtin":"workspace","args":["-C","/srv/p"],"cwd":"/srv"}}}`), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := approval.Program{Type: "builtin", Command: "workspace", Args: []string{"-C", "/srv/p"}, Cwd: "/srv"}
+	if got := c.Servers[0].Program; !got.Equal(want) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -66,12 +67,12 @@ func (r *reader) read(c *Config) {
 	r.top(at{v: &v}, c)
 }
 
-var syntaxError = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (?s:(.*))$`)
+var syntaxError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^hujson: line (\d+), column (\d+): (?s:(.*))$`) })
 
 // syntax reports that the file is no JSON. The message may quote a character or a
 // literal of the file; literals can be secrets, so only the position is given then.
 func (r *reader) syntax(err error) {
-	m := syntaxError.FindStringSubmatch(err.Error())
+	m := syntaxError().FindStringSubmatch(err.Error())
 	if m == nil {
 		r.problems = append(r.problems, r.file+": not readable as JSON with comments")
 		return

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
@@ -23,7 +24,7 @@ const (
 )
 
 // reference is one ${kind:name}; "$${" is a written "${".
-var reference = regexp.MustCompile(`\$\$\{|\$\{[^{}]*\}?`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$\{|\$\{[^{}]*\}?`) })
 
 // split gives the kind and name of what stands between the braces.
 func split(match string) (kind, name string, err error) {
@@ -45,7 +46,7 @@ func split(match string) (kind, name string, err error) {
 
 // checkReferences finds what is wrong with the references of s.
 func checkReferences(s string) error {
-	for _, m := range reference.FindAllString(s, -1) {
+	for _, m := range reference().FindAllString(s, -1) {
 		if strings.HasPrefix(m, "$$") {
 			continue
 		}
@@ -58,7 +59,7 @@ func checkReferences(s string) error {
 
 // withoutReferences is s with a letter in the place of each reference.
 func withoutReferences(s string) string {
-	return reference.ReplaceAllStringFunc(s, func(m string) string {
+	return reference().ReplaceAllStringFunc(s, func(m string) string {
 		if strings.HasPrefix(m, "$$") {
 			return m[1:]
 		}
@@ -71,7 +72,7 @@ func withoutReferences(s string) string {
 // reference and never contains a value. It may wait for a keyring, 20 seconds at most.
 func Expand(s string) (string, error) {
 	var failed error
-	out := reference.ReplaceAllStringFunc(s, func(m string) string {
+	out := reference().ReplaceAllStringFunc(s, func(m string) string {
 		if strings.HasPrefix(m, "$$") {
 			return m[1:]
 		}
@@ -173,11 +174,15 @@ func fromKeyring(name string) (string, error) {
 const hidden = "***"
 
 var (
-	secretName = regexp.MustCompile(`(?i)(token|secret|passw|pwd|credential|authorization|cookie|session|private|api[-_]?key|access[-_]?key|(^|[-_.])key$|(^|[-_.])auth$|signature|(^|[-_.])pat$)`)
-	secretText = regexp.MustCompile(`(?i)(sk|pk|rk|ghp|gho|ghu|ghs|glpat|xox[a-z]|npm|pypi|holdfast)[-_][A-Za-z0-9_-]{8,}|github_pat_\w{8,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}(\.[\w-]*)*|[A-Za-z0-9+/_=-]{32,}`)
-	assignment = regexp.MustCompile(`([\w.-]+)=([^&\s;,]+)`)
-	userinfo   = regexp.MustCompile(`(://)[^/@\s]+@`)
-	bearer     = regexp.MustCompile(`(?i)\b(bearer|basic|token)\s+\S+`)
+	secretName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(token|secret|passw|pwd|credential|authorization|cookie|session|private|api[-_]?key|access[-_]?key|(^|[-_.])key$|(^|[-_.])auth$|signature|(^|[-_.])pat$)`)
+	})
+	secretText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(sk|pk|rk|ghp|gho|ghu|ghs|glpat|xox[a-z]|npm|pypi|holdfast)[-_][A-Za-z0-9_-]{8,}|github_pat_\w{8,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}(\.[\w-]*)*|[A-Za-z0-9+/_=-]{32,}`)
+	})
+	assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([\w.-]+)=([^&\s;,]+)`) })
+	userinfo   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://)[^/@\s]+@`) })
+	bearer     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(bearer|basic|token)\s+\S+`) })
 )
 
 // Mask gives s with everything secret-looking hidden: for showing it. key is
@@ -190,7 +195,7 @@ func Mask(key, s string) string {
 	}
 	var shown strings.Builder
 	last := 0
-	for _, m := range reference.FindAllStringIndex(s, -1) {
+	for _, m := range reference().FindAllStringIndex(s, -1) {
 		if strings.HasPrefix(s[m[0]:m[1]], "$$") {
 			continue
 		}
@@ -211,16 +216,16 @@ func maskLiteral(key, s string) string {
 		}
 		return hidden
 	}
-	s = userinfo.ReplaceAllString(s, "${1}"+hidden+"@")
-	s = bearer.ReplaceAllString(s, "${1} "+hidden)
-	s = assignment.ReplaceAllStringFunc(s, func(m string) string {
+	s = userinfo().ReplaceAllString(s, "${1}"+hidden+"@")
+	s = bearer().ReplaceAllString(s, "${1} "+hidden)
+	s = assignment().ReplaceAllStringFunc(s, func(m string) string {
 		name, _, _ := strings.Cut(m, "=")
-		if secretName.MatchString(name) {
+		if secretName().MatchString(name) {
 			return name + "=" + hidden
 		}
 		return m
 	})
-	return secretText.ReplaceAllStringFunc(s, func(m string) string {
+	return secretText().ReplaceAllStringFunc(s, func(m string) string {
 		if key == "command" || key == "cwd" || strings.Count(m, "/") > 2 || !strings.ContainsAny(m, "0123456789") {
 			return m // a path or words
 		}
@@ -239,7 +244,7 @@ func MaskProgram(p approval.Program) approval.Program {
 		if follows && !option {
 			args[n] = Mask("value", arg)
 		}
-		follows = option && !strings.Contains(arg, "=") && secretName.MatchString(strings.TrimLeft(arg, "-"))
+		follows = option && !strings.Contains(arg, "=") && secretName().MatchString(strings.TrimLeft(arg, "-"))
 	}
 	if p.Args != nil {
 		p.Args = args

@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 
@@ -33,7 +35,7 @@ var foreignServer = map[string]string{
 	"name":          "the name is the key of the entry",
 }
 
-var serverName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
 
 // MapName gives the server name that a name of another client becomes: lower case,
 // "_", "." and space as "-", cut at 32. ok is false when that is no server name
@@ -43,13 +45,13 @@ func MapName(name string) (mapped string, ok bool) {
 	if len(mapped) > 32 {
 		mapped = mapped[:32]
 	}
-	return mapped, serverName.MatchString(mapped)
+	return mapped, serverName().MatchString(mapped)
 }
 
 func (r *reader) servers(a at, c *Config) {
 	list, _ := r.members(a)
 	for _, e := range list {
-		if !serverName.MatchString(e.name) {
+		if !serverName().MatchString(e.name) {
 			why := "is no server name: 1 to 32 of a-z, 0-9 and -, not starting with -"
 			if near, ok := MapName(e.name); ok {
 				why += "; write " + near
@@ -84,7 +86,12 @@ func (r *reader) programKeys(p *approval.Program, written *at) keys {
 			*written = a
 		},
 		"command": func(a at) { set(&p.Command)(r.plainText(a)) },
-		"args":    func(a at) { set(&p.Args)(r.references(a)) },
+		"builtin": func(a at) {
+			if word, ok := r.oneOf(a, builtins...); ok {
+				p.Type, p.Command, *written = builtinType, word, a
+			}
+		},
+		"args": func(a at) { set(&p.Args)(r.references(a)) },
 		"cwd": func(a at) {
 			if set(&p.Cwd)(r.plainText(a)); p.Cwd != "" && !filepath.IsAbs(p.Cwd) {
 				r.problem(a, "must be an absolute path")
@@ -109,6 +116,10 @@ func (r *reader) programKeys(p *approval.Program, written *at) keys {
 // whatRuns settles the type and checks that the keys belong to it. "streamable-http"
 // and its spellings mean http.
 func (r *reader) whatRuns(a at, p *approval.Program, written at) {
+	if members, _ := r.members(a); slices.ContainsFunc(members, func(e entry) bool { return e.name == "builtin" }) {
+		r.builtin(a, p, members)
+		return
+	}
 	switch strings.ToLower(p.Type) {
 	case "":
 		switch {
@@ -147,6 +158,22 @@ func (r *reader) whatRuns(a at, p *approval.Program, written at) {
 		r.mustNotHave(a, "http", "cwd", p.Cwd != "")
 		r.mustNotHave(a, "http", "env", len(p.Env) > 0)
 	}
+}
+
+// A server that is part of this program is named by its key, and needs no type.
+const builtinType = "builtin"
+
+var builtins = []string{"workspace"}
+
+// builtin checks the keys beside one of them.
+func (r *reader) builtin(a at, p *approval.Program, members []entry) {
+	for _, e := range members {
+		switch e.name {
+		case "type", "command", "url", "headers", "env", "isolation":
+			r.problemAt(e.nameOffset, e.key, "does not belong to a builtin server, which takes args and cwd")
+		}
+	}
+	p.Type = builtinType
 }
 
 func (r *reader) mustHave(a at, kind, key string, has bool) {
@@ -232,7 +259,7 @@ func (r *reader) envName(e entry) bool {
 	return true
 }
 
-var header = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") // a token of RFC 9110, section 5.6.2
+var header = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") }) // a token of RFC 9110, section 5.6.2
 
 // ours are headers that the transport itself sets.
 var ours = map[string]bool{
@@ -241,7 +268,7 @@ var ours = map[string]bool{
 }
 
 func (r *reader) headerName(e entry) bool {
-	if !header.MatchString(e.name) {
+	if !header().MatchString(e.name) {
 		r.problemAt(e.nameOffset, e.key, "is no name of an HTTP header")
 		return false
 	}

@@ -148,7 +148,11 @@ func victim(dir string) error {
 	if err != nil {
 		return err
 	}
-	v := &victimOf{f: f, i: i, desk: call.New(call.Options{Tools: i, Upstream: f, Journal: s, MaxArguments: 1000, MaxResult: 1000, Now: time.Now, Log: log})}
+	desk, err := call.New(call.Options{Tools: i, Rules: call.Ungoverned{}, Upstream: f, Journal: s, MaxArguments: 1000, MaxResult: 1000, Now: time.Now, Log: log})
+	if err != nil {
+		return err
+	}
+	v := &victimOf{f: f, i: i, desk: desk}
 	if err := v.begin(ctx); err != nil {
 		return err
 	}

@@ -139,9 +139,10 @@ func (s *stand) start() {
 		VerifyInterval: func() time.Duration { return time.Duration(s.verify.Load()) }, Now: time.Now, Log: log,
 	})
 	must(err)
-	desk := call.New(call.Options{
-		Tools: s.intake, Upstream: s.pool, Journal: s.journal, MaxArguments: s.maxArguments, MaxResult: 16 << 20, Now: time.Now, Log: log,
+	desk, err := call.New(call.Options{
+		Tools: s.intake, Rules: call.Ungoverned{}, Upstream: s.pool, Journal: s.journal, MaxArguments: s.maxArguments, MaxResult: 16 << 20, Now: time.Now, Log: log,
 	})
+	must(err)
 	s.gateway, err = gateway.New(gateway.Options{
 		Tools: s.intake, Desk: desk, Tokens: s.store, Journal: s.store, Version: "e2e", Now: time.Now, Log: log,
 	})

@@ -149,7 +149,8 @@ func newRig(t testing.TB, options ...func(*Options)) *rig {
 	t.Cleanup(r.intake.Close)
 	r.up.catalog = r.intake.Catalogue
 	r.must(r.intake.SetSettings(t.Context(), approval.Settings{ID: "settings:1", DefaultMode: "manual", OnHold: "block", Unannotated: contract.Destructive}, record.Actor{Kind: record.Operator}))
-	desk := call.New(call.Options{Tools: r.intake, Upstream: r.up, Journal: r.store, MaxArguments: 1 << 20, MaxResult: 1 << 20, Now: time.Now, Log: log})
+	desk, err := call.New(call.Options{Tools: r.intake, Rules: call.Ungoverned{}, Upstream: r.up, Journal: r.store, MaxArguments: 1 << 20, MaxResult: 1 << 20, Now: time.Now, Log: log})
+	r.must(err)
 	o := Options{
 		Tools: r.intake, Desk: desk, Tokens: r.store, Journal: r.store, Version: "test",
 		Now: func() time.Time { return r.now() }, Log: log,

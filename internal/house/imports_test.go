@@ -141,9 +141,15 @@ var table = []row{
 		why:   "keeps what was changed; it can write back only through what the workspace gives it",
 	},
 	{
+		room: "internal/workspace/trail", rooms: []string{"core/contract", "core/record", "internal/fault"},
+		libs:  []string{"golang.org/x/sys"},
+		tests: []string{"*"},
+		why:   "the audit of a workspace that runs on its own: it keeps entries, and knows nothing of who writes them",
+	},
+	{
 		room: "internal/workspace", rooms: append(slices.Clone(lawFault), "core/policy", "internal/sandbox", "internal/workspace/settings",
 			"internal/workspace/hooks", "internal/workspace/judge", "internal/workspace/ledger"),
-		libs:  []string{"golang.org/x/sys", "golang.org/x/sync", "github.com/bmatcuk/doublestar/v4"},
+		libs:  []string{"golang.org/x/sys", "golang.org/x/sync"},
 		tests: []string{"*"},
 		why:   "runs the tools under a permit and a ruling, by the sandbox; MCP and the audit are given to it",
 	},
@@ -159,7 +165,9 @@ var table = []row{
 	{
 		room: "cmd/holdfast",
 		rooms: append(slices.Clone(lawWire), "internal/store", "internal/upstream", "internal/config",
-			"internal/intake", "internal/call", "internal/gateway", "internal/admin", "internal/offline"),
+			"internal/intake", "internal/call", "internal/gateway", "internal/admin", "internal/offline",
+			"core/policy", "internal/sandbox", "internal/workspace", "internal/workspace/settings", "internal/workspace/hooks",
+			"internal/workspace/judge", "internal/workspace/ledger", "internal/workspace/trail"),
 		libs: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term",
 			"github.com/modelcontextprotocol/go-sdk",

@@ -48,13 +48,20 @@ func (s source) imports() []string {
 	return all
 }
 
+// wings are rooms whose packages below are rooms of their own, each with a row.
+var wings = []string{"internal/workspace"}
+
 // roomOf maps a directory of the module to its room: two names deep under core,
-// internal and cmd, one elsewhere. Packages below a room belong to it.
+// internal and cmd, one elsewhere. Packages below a room belong to it, but for those
+// of a wing.
 func roomOf(dir string) string {
 	parts := strings.Split(dir, "/")
 	depth := 1
 	if slices.Contains([]string{"core", "internal", "cmd"}, parts[0]) {
 		depth = 2
+	}
+	if len(parts) > depth && slices.Contains(wings, strings.Join(parts[:depth], "/")) {
+		depth++
 	}
 	return strings.Join(parts[:min(depth, len(parts))], "/")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // version is a semantic version (semver.org, 2.0.0), as a listing's file is named.
@@ -14,7 +15,9 @@ type version struct {
 	text string
 }
 
-var versionForm = regexp.MustCompile(`^v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$`)
+var versionForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$`)
+})
 
 // besides are what is kept beside the listing of a version: <version>.<beside>.json.
 var besides = []string{".init", ".prompts", ".resources"}
@@ -30,7 +33,7 @@ func versionOf(file string) (version, bool) {
 			return version{}, false
 		}
 	}
-	m := versionForm.FindStringSubmatch(base)
+	m := versionForm().FindStringSubmatch(base)
 	if m == nil {
 		return version{}, false
 	}

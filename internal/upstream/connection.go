@@ -24,7 +24,8 @@ type connection struct {
 	server  *server
 	state   State // but for the phase
 	secrets *scrubber
-	process *process // nil over HTTP
+	process *process // nil over HTTP, and for a builtin server
+	builtin *builtin // nil for any other
 	session *wire.Session
 	tools   bool          // the server says that it has tools
 	gone    chan struct{} // closed when the session ended
@@ -83,6 +84,9 @@ func (c *connection) dial(program approval.Program) (wire.Conn, error) {
 	}
 	if p.Isolation != "" && p.Isolation != "none" {
 		return nil, fault.New(fault.BadInput, fmt.Sprintf("%s asks for the isolation %q, which this version can't give", c.server.name, p.Isolation), "")
+	}
+	if name, args, ok := c.builtinOf(p); ok {
+		return c.startBuiltin(name, args, p)
 	}
 	switch p.Type {
 	case "stdio":
@@ -207,6 +211,11 @@ func (c *connection) why() error {
 		}
 		return fault.Wrap(c.lastWords(err), fault.Upstream, name+" closed its standard output", "See the server's log for what it wrote.")
 	}
+	if c.builtin != nil {
+		if why := c.builtin.why(); why != nil {
+			return why
+		}
+	}
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
@@ -221,5 +230,8 @@ func (c *connection) stop() {
 	}
 	if c.process != nil {
 		c.process.stop()
+	}
+	if c.builtin != nil {
+		c.builtin.stop()
 	}
 }

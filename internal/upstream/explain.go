@@ -29,6 +29,11 @@ func (c *connection) explainStart(ctx context.Context, err error) error {
 	if _, broken := errors.AsType[*os.PathError](err); c.process != nil && (broken || errors.Is(err, io.EOF) || errors.Is(err, wire.ErrClosed)) {
 		return c.explainExit(err)
 	}
+	if c.builtin != nil {
+		if why := c.builtin.why(); why != nil {
+			return fault.Wrap(why, fault.KindOf(why), fmt.Sprintf("%s could not be started: %v", name, why), fault.HintOf(why))
+		}
+	}
 	var f *fault.Error
 	if line, ok := errors.AsType[*wire.LineError](err); ok {
 		f = fault.Wrap(line, fault.Protocol, fmt.Sprintf("%s writes text to its standard output that is no MCP message, over and over", name), "Check that the command starts an MCP server over stdio.")

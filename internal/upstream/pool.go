@@ -5,6 +5,7 @@ package upstream
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
+	"github.com/holdfast-mcp/holdfast/internal/wire"
 )
 
 // Defaults of a Spec.
@@ -42,9 +44,26 @@ type Options struct {
 	Unverified func(server string)
 	// Changed is told that a server's State is another; it must not block.
 	Changed func(State)
-	LogDir  string // bounded stderr logs, one file a server
-	Log     *slog.Logger
-	Version string // of Holdfast, for initialize
+	// Builtins serve the servers that are part of this program, by name. They are also
+	// what is run where a command is this very program with the name as its first
+	// argument: their records are then those of this process.
+	Builtins map[string]Builtin
+	LogDir   string // bounded stderr logs, one file a server
+	Log      *slog.Logger
+	Version  string // of Holdfast, for initialize
+}
+
+// Builtin serves a connection until it ends or ctx does. What it returns is why it could
+// not go on; nothing of it may be left then.
+type Builtin func(ctx context.Context, b BuiltinStart, c wire.Conn) error
+
+// BuiltinStart is how a builtin server is started.
+type BuiltinStart struct {
+	Server string // its name
+	Args   []string
+	Dir    string            // where a relative path in Args starts; empty: where this process runs
+	Env    map[string]string // beside this process's environment
+	Stderr io.Writer
 }
 
 // Phase of a server's connection.

@@ -28,8 +28,10 @@ const (
 )
 
 var (
-	reference  = regexp.MustCompile(`\$\{(?:env|file|keyring):[^}]*\}`)
-	secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|cred|auth|cookie|session|private|key|signature`)
+	reference  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(?:env|file|keyring):[^}]*\}`) })
+	secretName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)token|secret|passw|pwd|cred|auth|cookie|session|private|key|signature`)
+	})
 )
 
 // expand gives the program with its references resolved in env, args, headers and
@@ -45,7 +47,7 @@ func expand(p approval.Program, resolve func(string) (string, error), secrets *s
 			failed = fault.Wrap(err, fault.BadInput, fmt.Sprintf("the %s can't be filled in: %v", what, err), fault.HintOf(err))
 			return ""
 		}
-		for _, ref := range reference.FindAllString(raw, -1) {
+		for _, ref := range reference().FindAllString(raw, -1) {
 			if v, err := resolve(ref); err == nil {
 				secrets.hide(v)
 			}
@@ -57,7 +59,7 @@ func expand(p approval.Program, resolve func(string) (string, error), secrets *s
 		for name, raw := range m {
 			out[name] = one(raw, fmt.Sprintf("%s %s of the server", kind, name))
 			switch {
-			case secretName.MatchString(name):
+			case secretName().MatchString(name):
 				secrets.hide(out[name])
 				secrets.hideCredentials(out[name])
 			case kind == "header" && !plainHeaders[strings.ToLower(name)] && len(out[name]) >= longValue:
@@ -75,7 +77,7 @@ func expand(p approval.Program, resolve func(string) (string, error), secrets *s
 		if !ok && i > 0 && strings.HasPrefix(p.Args[i-1], "-") && !strings.HasPrefix(p.Args[i], "-") {
 			name, value = p.Args[i-1], p.Args[i] // --token x
 		}
-		if secretName.MatchString(name) && !strings.ContainsAny(name, "/:\\ ") {
+		if secretName().MatchString(name) && !strings.ContainsAny(name, "/:\\ ") {
 			secrets.hide(value)
 			secrets.hideCredentials(value)
 		}
@@ -159,7 +161,7 @@ func (s *scrubber) hideInURL(text string) {
 	}
 	for name, values := range u.Query() {
 		for _, v := range values {
-			if secretName.MatchString(name) || len(v) >= longValue {
+			if secretName().MatchString(name) || len(v) >= longValue {
 				s.hide(v)
 			}
 		}
@@ -268,7 +270,9 @@ var wordByte = func() (set [256]bool) {
 	return set
 }()
 
-var escapeSequence = regexp.MustCompile(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])`)
+var escapeSequence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])`)
+})
 
 // oneLine makes foreign text fit for a sentence: no control or invisible
 // characters, no colours, at most limit bytes.
@@ -278,7 +282,7 @@ func oneLine(text string, limit int) string { return strings.TrimSpace(visible(t
 func visible(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "?")
 	if strings.Contains(text, "\x1b") {
-		text = escapeSequence.ReplaceAllString(text, "")
+		text = escapeSequence().ReplaceAllString(text, "")
 	}
 	text = strings.Map(func(r rune) rune {
 		switch {

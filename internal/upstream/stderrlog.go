@@ -40,11 +40,11 @@ type stderrLog struct {
 	dropped int // bytes, since the last line that was written
 }
 
-var logName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var logName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 
 // logPath gives the file of a server's log; a name can't lead elsewhere.
 func logPath(dir, server string) (string, error) {
-	if !logName.MatchString(server) || len(server) > 200 {
+	if !logName().MatchString(server) || len(server) > 200 {
 		return "", fault.New(fault.BadInput, "that is no name of a server", "")
 	}
 	return filepath.Join(dir, server+".log"), nil

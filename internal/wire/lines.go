@@ -220,17 +220,23 @@ func (l *lineConn) garbled(head, tail []byte, err error) error {
 // its time limit. These find its id as implementations write it: before or after
 // the result. The id is only looked up among our own requests.
 var (
-	idFirst  = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,19})\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
-	idLast   = regexp.MustCompile(`"id"\s*:\s*(\d{1,19})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
-	response = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+	idFirst = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,19})\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+	})
+	idLast = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"id"\s*:\s*(\d{1,19})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	})
+	response = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+	})
 )
 
 func answered(head, tail []byte) []byte {
 	head, tail = head[:min(len(head), headLength)], tail[max(0, len(tail)-headLength):]
-	if m := idFirst.FindSubmatch(head); m != nil {
+	if m := idFirst().FindSubmatch(head); m != nil {
 		return m[1]
 	}
-	if m := idLast.FindSubmatch(tail); m != nil && response.Match(head) {
+	if m := idLast().FindSubmatch(tail); m != nil && response().Match(head) {
 		return m[1]
 	}
 	return nil

@@ -1,0 +1,22 @@
+//go:build unix
+
+package shell
+
+// tokens are pieces of scripts: thrown together they find where bash and the parser part.
+var tokens = []string{
+	"m1", "m2", "m3", "m4 a", `m5 "a b"`, "m1", "m2", "m3", " ", " ", " ", " ", " ", " ", ";", ";", "\n", "\n",
+	"&&", "||", "|", "&", "$(", ")", ")", "(", "{ ", "; }", "}", `"`, `"`, "'", "'", `\`, "`", "`", "#", " #",
+	"if ", "; then ", "; fi", " else ", "while ", "; do ", "; done", "for x in ", "case a in a) ", ";; esac", "esac", "*)", "a)", "in",
+	"!", "! ", "time ", "coproc ", "function f ", "f() ", "f", "select ", "until ", "[[ ", " ]]", "((", "))", "$((", "${x:-", "${x", "}", "${x#", "${x/a/",
+	"$x", `"$x"`, "$'", `\'`, `$"`, "<<E\n", "<<'E'\n", "<<-E\n", "\nE\n", "\n\tE\n", "<<<", ">f1", "> f2", ">&", "2>&1", "&>f3", ">>f4", "<(", ">(", "&>>", ">|", "<>",
+	"=", "x=", "x=(", "a[0]=", "+=", "~", "*", "?", "[a]", "{m1,m2}", "{a,b}", ",", "\\\n", "$[", "]", ";;", ";&", "|&", "-", "--",
+	"eval ", "eval '", "bash -c '", `sh -c "`, "env ", "env A=1 ", "timeout 5 ", "xargs ", "trap '", "' EXIT", "exec ", "command ", "builtin ", "nice ", ". ",
+	"$@", `"$@"`, "$#", "$?", "!(", "@(", "+(", "cd a", "cd b", "cd ..", "cd a && ", "(cd a; ", "exit", "return", "break", "set -e", "test ", "[ ", " ]",
+	"echo ", "printf ", ": ", "true", "false", "let ", "declare ", "export ", "local ", "read x", "then", "do", "done", "fi", `\"`, `\$`, "\\`",
+}
+
+// quoting is pieces that open, close and escape: where readers go wrong most.
+var quoting = []string{
+	"'", "'", `"`, `"`, "`", "`", `\`, `\`, "$(", "$(", ")", ")", "${x:-", "${x#", "}", "}", "<<E\n", "<<'E'\n", "\nE\n", "\nE\n", "#", " #", " ", " ", "\n", "\n",
+	"m1", "m1", "m2", "m1 a", ";", ";", "$'", "((", "))", "$((", "[[ a ", " ]]", "(", "|", "&", "<(", "{ ", "; }", "case a in ", "a) ", ";; esac", "$", "echo ", "\\\n", "!", "=", "[", "]",
+}

@@ -1,0 +1,239 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
+)
+
+// Limits of what the ledger compares.
+const (
+	maxCopies  = 1 << 30 // bytes of all copies of one session
+	maxChanges = 10_000  // of one entry
+	maxIgnored = 200     // names of ignored paths, of one entry
+)
+
+// baseline is what the files of the roots held when they were last looked at, for what
+// a command changes is known only afterwards. The copies lie in one file without a name:
+// they are gone when this process is.
+type baseline struct {
+	s    *Server
+	mu   sync.Mutex
+	pack *os.File // nil: not made yet
+	size int64
+	now  map[string]*copied // by real path
+}
+
+// copied is the content that a file had.
+type copied struct {
+	stat
+	at, size int64  // in the pack
+	why      string // there is none; why
+}
+
+func newBaseline(s *Server) *baseline { return &baseline{s: s, now: map[string]*copied{}} }
+
+func (b *baseline) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pack != nil {
+		_ = b.pack.Close()
+		_ = os.Remove(b.pack.Name()) // where an open file keeps its name
+	}
+}
+
+// take adds a path to a survey, with a copy of its content if asked. mu is held.
+func (b *baseline) take(v *survey, e entry, contents bool) {
+	info := e.info
+	x := &subject{stat: statOf(info)}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		x.target, _ = e.Readlink(e.name)
+	case info.Mode().IsRegular() && contents:
+		known := b.now[e.real]
+		if known == nil || known.stat != x.stat {
+			known = b.copy(e, x.stat)
+			b.now[e.real] = known
+		}
+		x.copy = known
+	}
+	v.files[e.real] = x
+}
+
+// copy keeps what a file holds.
+func (b *baseline) copy(e entry, s stat) *copied {
+	c := &copied{stat: s}
+	switch {
+	case s.size > ledger.MaxFile:
+		c.why = "it has more bytes than are kept of a file"
+		return c
+	case b.size+s.size > maxCopies:
+		c.why = "the workspace has more bytes than are kept of a session"
+		return c
+	case !b.s.o.Policy.Readable(e.real, e.real):
+		c.why = "it may not be read"
+		return c
+	}
+	f, _, err := e.openRegular()
+	if err == nil {
+		var raw []byte
+		raw, err = readAll(f, s.size, ledger.MaxFile)
+		_ = f.Close()
+		if err == nil {
+			err = b.append(c, raw)
+		}
+	}
+	if err != nil {
+		c.why = "it could not be copied: " + plain(err)
+	}
+	return c
+}
+
+func (b *baseline) append(c *copied, raw []byte) error {
+	if b.pack == nil {
+		f, err := os.OpenFile(filepath.Join(b.s.o.Folder, "before"), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+		if err != nil {
+			return err
+		}
+		_ = os.Remove(f.Name()) // not everywhere can this be done while it is open
+		b.pack = f
+	}
+	if _, err := b.pack.WriteAt(raw, b.size); err != nil {
+		return err
+	}
+	c.at, c.size = b.size, int64(len(raw))
+	b.size += c.size
+	return nil
+}
+
+// content gives what was copied.
+func (b *baseline) content(c *copied) ([]byte, error) {
+	b.mu.Lock()
+	pack := b.pack
+	b.mu.Unlock()
+	switch {
+	case c == nil:
+		return nil, errors.New("it could not be changed")
+	case c.why != "":
+		return nil, errors.New(c.why)
+	case c.size == 0:
+		return nil, nil
+	}
+	raw := make([]byte, c.size)
+	_, err := pack.ReadAt(raw, c.at)
+	return raw, err
+}
+
+// changes compares two surveys: what was made, changed and removed in between. It keeps
+// earlier contents in the ledger.
+func (s *Server) changes(before, after *survey) (changes []ledger.Change, missed int) {
+	paths := map[string]bool{}
+	for p, x := range before.files {
+		if y := after.files[p]; y == nil || differs(x, y) {
+			paths[p] = true
+		}
+	}
+	for p := range after.files {
+		if before.files[p] == nil {
+			paths[p] = true
+		}
+	}
+	sorted := make([]string, 0, len(paths))
+	for p := range paths {
+		sorted = append(sorted, p)
+	}
+	slices.Sort(sorted)
+	for _, p := range sorted {
+		if len(changes) == maxChanges {
+			missed++
+			continue
+		}
+		c := ledger.Change{Path: p, Before: s.was(before.files[p]), After: s.is(after.files[p])}
+		if c.Before.Kind == ledger.File && c.After.Kind == ledger.File && c.Before.SHA256 != "" &&
+			c.Before.SHA256 == c.After.SHA256 && c.Before.Mode == c.After.Mode {
+			continue // touched, or written with what it held
+		}
+		changes = append(changes, c)
+	}
+	return changes, missed
+}
+
+// differs reports whether a path may have been changed. A folder's size and time change
+// with what is in it, which is compared itself.
+func differs(x, y *subject) bool {
+	if x.mode.IsDir() && y.mode.IsDir() {
+		return x.mode != y.mode
+	}
+	return x.stat != y.stat || x.target != y.target
+}
+
+func kind(m fs.FileMode) ledger.Kind {
+	switch {
+	case m.IsRegular():
+		return ledger.File
+	case m.IsDir():
+		return ledger.Folder
+	case m&fs.ModeSymlink != 0:
+		return ledger.Link
+	}
+	return ledger.Other
+}
+
+// was is the earlier state of a path, its content kept in the ledger.
+func (s *Server) was(x *subject) ledger.State {
+	if x == nil {
+		return ledger.State{Kind: ledger.Absent}
+	}
+	st := ledger.State{Kind: kind(x.mode), Mode: x.mode.Perm(), Target: x.target}
+	if st.Kind != ledger.File {
+		return st
+	}
+	raw, err := s.base.content(x.copy)
+	if err == nil {
+		var kept ledger.State
+		if kept, err = s.o.Ledger.Keep(raw, x.mode, true); err == nil {
+			return kept
+		}
+	}
+	st.Size, st.Why = x.size, plain(err)
+	return st
+}
+
+// is is the state of a path after a command.
+func (s *Server) is(x *subject) ledger.State {
+	if x == nil {
+		return ledger.State{Kind: ledger.Absent}
+	}
+	st := ledger.State{Kind: kind(x.mode), Mode: x.mode.Perm(), Target: x.target}
+	if st.Kind != ledger.File {
+		return st
+	}
+	st.Size = x.size
+	if raw, err := s.base.content(x.copy); err == nil {
+		return ledger.Describe(raw, x.mode)
+	}
+	return st
+}
+
+// newlyIgnored names what git ignores and changed.
+func newlyIgnored(before, after *survey, shown func(string) string) []string {
+	var names []string
+	for p, x := range after.ignored {
+		if before.ignored[p] != x {
+			names = append(names, shown(p))
+		}
+	}
+	for p := range before.ignored {
+		if _, ok := after.ignored[p]; !ok {
+			names = append(names, shown(p))
+		}
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names[:min(len(names), maxIgnored)]
+}

@@ -1,0 +1,131 @@
+package workspace
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-mcp/holdfast/core/policy"
+	"github.com/holdfast-mcp/holdfast/internal/sandbox"
+)
+
+// survey is the roots as they were at one time: what a command must not reach, and what
+// it may change.
+type survey struct {
+	hidden, readOnly []string
+	guarded          map[string]stat     // what nothing may create or replace: denied and protected paths
+	files            map[string]*subject // what the ledger compares, by real path
+	folders          map[string]bool     // that are read-only as a whole
+	ignored          map[string]stat     // what git ignores; of an ignored folder only the folder
+}
+
+// stat is what changes when a path does.
+type stat struct {
+	mode  fs.FileMode
+	size  int64
+	time  time.Time
+	inode uint64
+}
+
+func statOf(info fs.FileInfo) stat {
+	return stat{mode: info.Mode(), size: info.Size(), time: info.ModTime(), inode: inode(info)}
+}
+
+// subject is one path that the ledger compares.
+type subject struct {
+	stat
+	target string // of a link
+	copy   *copied
+}
+
+// gitData are folders of a repository that hold nothing but data.
+var gitData = []string{"objects", "refs", "logs"}
+
+// look surveys all roots. With contents, it keeps a copy of every file that a command
+// could change, so that the ledger has what it held.
+func (s *Server) look(contents bool) *survey {
+	s.base.mu.Lock()
+	defer s.base.mu.Unlock()
+	v := &survey{guarded: map[string]stat{}, files: map[string]*subject{}, folders: map[string]bool{}, ignored: map[string]stat{}}
+	for i, root := range s.o.Roots {
+		// A root can't be walked when it is gone: then there is nothing in it.
+		_ = s.tree.walk(policy.Resolved{Given: root, Real: root, Root: i}, func(e entry) bool {
+			return s.visit(v, e, contents)
+		})
+	}
+	return v
+}
+
+func (s *Server) visit(v *survey, e entry, contents bool) (descend bool) {
+	folder := e.info.IsDir()
+	if strings.EqualFold(e.name, ".git") {
+		v.readOnly = append(v.readOnly, e.real)
+		v.guard(e)
+		if folder {
+			v.git(e)
+		}
+		return false
+	}
+	reach, whole := s.o.Policy.Reach(e.real, folder)
+	if reach != policy.Writable && !v.folders[filepath.Dir(e.real)] {
+		v.guard(e)
+		if reach == policy.Hidden {
+			v.hidden = append(v.hidden, e.real)
+			return false
+		}
+		v.readOnly = append(v.readOnly, e.real)
+	} else if reach == policy.Hidden { // below what is read-only as a whole
+		v.hidden = append(v.hidden, e.real)
+		return false
+	}
+	if reach == policy.ReadOnly && folder {
+		v.folders[e.real] = true
+	}
+	switch {
+	case !e.ignored:
+		s.base.take(v, e, contents && reach == policy.Writable)
+	case !e.inside:
+		v.ignored[e.real] = statOf(e.info)
+	}
+	return reach == policy.Writable || !whole
+}
+
+// guard notes a path that no command may create or replace.
+func (v *survey) guard(e entry) {
+	v.guarded[e.real] = statOf(e.info)
+}
+
+// git notes what runs programs in a repository: the rest of it changes with every commit.
+func (v *survey) git(e entry) {
+	sub, err := into(e.Root, e.name)
+	if err != nil {
+		return
+	}
+	defer sub.Close()
+	walkFolder(sub, e.real, nil, false, func(in entry) bool {
+		rel, err := filepath.Rel(e.real, in.real)
+		if err != nil {
+			return false
+		}
+		rel = filepath.ToSlash(rel)
+		if sandbox.GitRuns(rel) {
+			v.guard(in)
+			return true
+		}
+		first, _, _ := strings.Cut(strings.ToLower(rel), "/")
+		return (first == "modules" || first == "worktrees") && !slices.Contains(gitData, strings.ToLower(in.name))
+	})
+}
+
+// leftOut counts the hidden paths at or below a folder.
+func (v *survey) leftOut(below string) int {
+	n := 0
+	for _, p := range v.hidden {
+		if rel, err := filepath.Rel(below, p); err == nil && filepath.IsLocal(rel) {
+			n++
+		}
+	}
+	return n
+}

@@ -26,14 +26,14 @@ type change struct {
 // that would leave a record without the audit entry that explains it is refused
 // (fault.Internal).
 func (s *Store) Commit(ctx context.Context, c approval.Change) error {
-	ready, err := prepare(c)
+	ready, err := s.prepare(c)
 	if err != nil {
 		return err
 	}
 	return s.w.submit(ctx, ready.lines, ready.write)
 }
 
-func prepare(c approval.Change) (*change, error) {
+func (s *Store) prepare(c approval.Change) (*change, error) {
 	ready := &change{Change: c, last: map[approval.Key]int{}}
 	if c.Remove && (c.Server != nil || len(c.Records) > 0) {
 		return nil, internal("a change of server %q both removes and writes it", c.Name)
@@ -53,7 +53,7 @@ func prepare(c approval.Change) (*change, error) {
 		if _, twice := states[r.Key]; twice || r.Key.Server != c.Name {
 			return nil, internal("a change of server %q holds %s, which does not belong there or is there twice", c.Name, naming(r.Key))
 		}
-		row, err := recordOut(r)
+		row, err := recordOut(r, s.parsed)
 		if err != nil {
 			return nil, err
 		}

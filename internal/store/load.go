@@ -40,7 +40,7 @@ func (s *Store) Load(ctx context.Context) (settings approval.Settings, servers [
 		if servers, err = readServers(ctx, tx, "ORDER BY place"); err != nil {
 			return err
 		}
-		records, err = readRecords(ctx, tx, "ORDER BY r.place")
+		records, err = s.readRecords(ctx, tx, "ORDER BY r.place")
 		return err
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) State(ctx context.Context, server string) (state approval.State,
 			return err
 		}
 		state.Server = servers[0]
-		state.Records, err = readRecords(ctx, tx, "WHERE r.server = ? ORDER BY r.place", server)
+		state.Records, err = s.readRecords(ctx, tx, "WHERE r.server = ? ORDER BY r.place", server)
 		return err
 	})
 	if err != nil {
@@ -160,9 +160,9 @@ func readServers(ctx context.Context, tx *sql.Tx, where string, args ...any) (se
 	return servers, err
 }
 
-func readRecords(ctx context.Context, tx *sql.Tx, where string, args ...any) (records []approval.Record, err error) {
+func (s *Store) readRecords(ctx context.Context, tx *sql.Tx, where string, args ...any) (records []approval.Record, err error) {
 	err = query(ctx, tx, recordSelect+" "+where, args, func(rows *sql.Rows) error {
-		r, err := recordIn(rows)
+		r, err := recordIn(rows, s.parsed)
 		if err == nil {
 			records = append(records, r.Record)
 		}

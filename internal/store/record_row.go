@@ -25,7 +25,7 @@ const recordColumns = "status, approved, approved_problem, approved_raw, approve
 	" anchor, anchor_problem, anchor_raw, anchor_by, accepted," +
 	" live, live_problem, live_raw, live_scan, declined, blocked, absent, evidence"
 
-func recordOut(r approval.Record) (recordRow, error) {
+func recordOut(r approval.Record, known *parsed) (recordRow, error) {
 	row := recordRow{key: r.Key, version: r.Version}
 	var err error
 	text := func(v any) string {
@@ -40,6 +40,7 @@ func recordOut(r approval.Record) (recordRow, error) {
 		if ok {
 			row.blobs = append(row.blobs, b)
 			raw = b.hash[:]
+			known.keep(b.hash, c)
 		}
 		return c.Digest(), c.Problem(), raw
 	}
@@ -96,17 +97,25 @@ type storedContract struct {
 	hash, data      []byte
 }
 
-// restore gives the contract; one with the same bytes as like is not read again.
-func (s storedContract) restore(like storedContract, parsed contract.Contract) (contract.Contract, error) {
+// restore gives the contract; one with the same bytes as like, or as one that is
+// known, is not parsed again. Its bytes are checked in any case.
+func (s storedContract) restore(like storedContract, c contract.Contract, known *parsed) (contract.Contract, error) {
 	if len(s.hash) > 0 && string(s.hash) == string(like.hash) {
 		if s.digest == like.digest && s.problem == like.problem {
-			return parsed, nil
+			return c, nil
 		}
 		s.data = like.data
 	}
 	ref := record.Ref{Digest: contract.Digest(s.digest), Problem: s.problem, Bytes: len(s.data)}
 	copy(ref.Raw[:], s.hash)
-	return ref.Restore(s.data)
+	if c, ok := known.find(ref.Raw); ok && ref.Bytes > 0 && c.Digest() == ref.Digest && c.Problem() == ref.Problem && sha256.Sum256(s.data) == ref.Raw {
+		return c, nil
+	}
+	c, err := ref.Restore(s.data)
+	if err == nil && ref.Bytes > 0 {
+		known.keep(ref.Raw, c)
+	}
+	return c, err
 }
 
 // storedRecord is a record with what the store keeps beside it.
@@ -121,7 +130,7 @@ type storedRecord struct {
 // scanner is a row of a query.
 type scanner interface{ Scan(into ...any) error }
 
-func recordIn(row scanner) (storedRecord, error) {
+func recordIn(row scanner, known *parsed) (storedRecord, error) {
 	var r storedRecord
 	var status byte
 	var approved, anchor, live storedContract
@@ -138,13 +147,13 @@ func recordIn(row scanner) (storedRecord, error) {
 		return r, fault.Wrap(err, fault.Corrupt, fmt.Sprintf("what is stored of %s does not verify: %v", naming(r.Key), err),
 			"Restore the data directory from a backup, or remove the server and add it again.")
 	}
-	if r.Approved, err = approved.restore(storedContract{}, contract.Contract{}); err != nil {
+	if r.Approved, err = approved.restore(storedContract{}, contract.Contract{}, known); err != nil {
 		return damaged(err)
 	}
-	if r.Anchor, err = anchor.restore(approved, r.Approved); err != nil {
+	if r.Anchor, err = anchor.restore(approved, r.Approved, known); err != nil {
 		return damaged(err)
 	}
-	if r.Live, err = live.restore(approved, r.Approved); err != nil {
+	if r.Live, err = live.restore(approved, r.Approved, known); err != nil {
 		return damaged(err)
 	}
 	if err := r.texts(approvedBy, anchorBy, accepted, liveScan, evidence); err != nil {

@@ -140,7 +140,7 @@ func (v *verifier) records(ctx context.Context) error {
 		err := v.s.reading(ctx, "verify the records", func(tx *sql.Tx) error {
 			text := recordSelect + fmt.Sprintf(" WHERE r.place > ? ORDER BY r.place LIMIT %d", batch)
 			return query(ctx, tx, text, []any{place}, func(rows *sql.Rows) error {
-				r, err := recordIn(rows)
+				r, err := recordIn(rows, nil) // nothing is taken from memory
 				place, n = r.place, n+1
 				switch {
 				case v.report.BadSeq != 0:

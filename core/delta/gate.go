@@ -100,7 +100,7 @@ func walkDocuments(a, l *document, silent map[frameKey]int) []fact {
 	g := newIdentities(s, a.open || l.open)
 	g.classify(a.root.follow())
 	g.classify(l.root.follow())
-	w := &walk{steps: s, inside: map[frameKey]int{}, silent: silent, empty: g.empty}
+	w := &walk{steps: s, inside: map[frameKey]int{}, silent: silent, empty: &g.empty}
 	root := &trail{index: -1}
 	if switched(a, l) {
 		w.hold(Keyword, root, kwSchema, text(visible(a.dialect)), text(visible(l.dialect)))

@@ -17,8 +17,8 @@ type identities struct {
 	open    bool  // unevaluated keywords are used, so that it matters who looked at a value
 	last    int32 // the newest class; class 1 is that of a schema which says nothing
 	count   int32
-	empty   *place // it says nothing
-	nowhere *place // where a reading of a reference leads that leads nowhere
+	empty   place // it says nothing
+	nowhere place // where a reading of a reference leads that leads nowhere
 	stack   []*place
 	known   map[string]int32
 	rings   map[string]map[int32]int32 // classes by the number of the last round
@@ -28,13 +28,15 @@ type identities struct {
 }
 
 func newIdentities(s *steps, open bool) *identities {
-	g := &identities{steps: s, open: open, known: map[string]int32{}, rings: map[string]map[int32]int32{}, onRings: map[string][]*place{}, numbers: map[string]int32{}}
-	g.empty = &place{value: literal("{}"), kinds: kindAny, index: -1}
-	g.classify(g.empty)
-	g.nowhere = &place{extern: []string{""}, kinds: kindAny, index: -1}
-	g.classify(g.nowhere)
+	g := &identities{steps: s, open: open, known: map[string]int32{}}
+	g.empty = place{value: emptySchema, kinds: kindAny, index: -1}
+	g.classify(&g.empty)
+	g.nowhere = place{extern: []string{""}, kinds: kindAny, index: -1}
+	g.classify(&g.nowhere)
 	return g
 }
+
+var emptySchema = literal("{}")
 
 // emptyClass is the class of {} and true.
 const emptyClass = 1
@@ -92,7 +94,7 @@ func (g *identities) held(p *place, f func(*place)) {
 	}
 	for _, t := range p.beside {
 		if t == nil {
-			t = g.nowhere
+			t = &g.nowhere
 		}
 		f(t.follow())
 	}
@@ -137,6 +139,9 @@ func (g *identities) ring(component []*place) {
 	for _, p := range component {
 		p.cyclic = true
 		p.round = 0
+	}
+	if g.rings == nil {
+		g.rings, g.onRings, g.numbers = map[string]map[int32]int32{}, map[string][]*place{}, map[string]int32{}
 	}
 	rounds, distinct := 0, 0
 	for {

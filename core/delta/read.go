@@ -49,7 +49,8 @@ type anchorKey struct {
 
 // readDocument reads a schema completely, unused definitions too.
 func readDocument(schema contract.Value) *document {
-	d := &document{}
+	properties, _ := schema.Get("properties")
+	d := &document{slab: make([]place, min(2+len(properties.Members()), mostAtOnce))}
 	d.root = d.place(schema, nil, kwText, "", -1)
 	d.dialect = dialectOf(d.root.text(kwSchema))
 	d.root.words = d.root.wordsBut(kwID, kwSchema) // the whole may be named anew
@@ -61,10 +62,14 @@ func (d *document) wrong(p *place, what string) {
 	d.problems = append(d.problems, problem{p, what})
 }
 
+// mostAtOnce is how many places are allocated at once. Most schemas are an object
+// with some properties, and need no more than one for each.
+const mostAtOnce = 32
+
 // newPlace takes a place from the slab.
 func (d *document) newPlace() *place {
 	if len(d.slab) == 0 {
-		d.slab = make([]place, 16)
+		d.slab = make([]place, min(4+d.places/2, mostAtOnce))
 	}
 	p := &d.slab[0]
 	d.slab = d.slab[1:]
@@ -78,7 +83,7 @@ func (d *document) place(v contract.Value, up *place, key keyword, name string, 
 	p.value, p.up, p.key, p.name, p.index = v, up, key, name, index
 	p.kinds = kindAny
 	if up == nil {
-		p.scope = p
+		d.root, p.scope = p, p
 	} else {
 		p.base, p.scope = up.base, up.scope
 	}

@@ -116,7 +116,7 @@ func settingsOut(v approval.Settings) settingsRow {
 
 // PutSettings replaces the settings snapshot together with its audit entries.
 func (s *Store) PutSettings(ctx context.Context, v approval.Settings, entries []record.Entry) error {
-	lines, err := linesOf(entries)
+	lines, err := linesOf(entries...)
 	if err != nil {
 		return err
 	}

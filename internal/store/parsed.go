@@ -14,8 +14,14 @@ import (
 // concurrent use.
 type parsed struct {
 	mu         sync.Mutex
-	young, old map[[32]byte]contract.Contract
+	young, old map[[32]byte]held
 	size       int // bytes that young holds
+}
+
+// held is a contract that parsed holds.
+type held struct {
+	contract.Contract
+	stored bool // its bytes were read in the database, from which none are removed
 }
 
 // maxParsed bounds each of the two generations, in bytes of memory: a full one
@@ -23,40 +29,40 @@ type parsed struct {
 const maxParsed = 32 << 20
 
 // find gives the contract that was parsed from the bytes with this hash.
-func (p *parsed) find(hash [32]byte) (contract.Contract, bool) {
+func (p *parsed) find(hash [32]byte) held {
 	if p == nil {
-		return contract.Contract{}, false
+		return held{}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c, ok := p.young[hash]
+	h, ok := p.young[hash]
 	if !ok {
-		if c, ok = p.old[hash]; ok {
-			p.add(hash, c)
+		if h, ok = p.old[hash]; ok {
+			p.add(hash, h)
 		}
 	}
-	return c, ok
+	return h
 }
 
 // keep holds a contract whose bytes have this hash.
-func (p *parsed) keep(hash [32]byte, c contract.Contract) {
+func (p *parsed) keep(hash [32]byte, c contract.Contract, stored bool) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.young[hash]; !known {
-		p.add(hash, c)
+	if h, known := p.young[hash]; !known || stored && !h.stored {
+		p.add(hash, held{c, stored})
 	}
 }
 
-// add is keep for one that is not in young; mu is held.
-func (p *parsed) add(hash [32]byte, c contract.Contract) {
-	p.size += sizeOf(c)
-	if p.young == nil || p.size > maxParsed {
-		p.old, p.young, p.size = p.young, make(map[[32]byte]contract.Contract), sizeOf(c)
+// add puts a contract into the young generation; mu is held.
+func (p *parsed) add(hash [32]byte, h held) {
+	size := sizeOf(h.Contract)
+	if p.size += size; p.young == nil || p.size > maxParsed {
+		p.old, p.young, p.size = p.young, make(map[[32]byte]held), size
 	}
-	p.young[hash] = c
+	p.young[hash] = h
 }
 
 // sizeOf is about what a contract takes in memory: see contract.Contract.Values.

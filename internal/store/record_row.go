@@ -19,7 +19,6 @@ type recordRow struct {
 	version int64 // that it was made from
 	state   [32]byte
 	values  []any // of the columns of recordColumns, in order
-	blobs   []blob
 }
 
 // recordColumns are what a write of a record sets, in order, after its key,
@@ -28,7 +27,7 @@ const recordColumns = "status, approved, approved_problem, approved_raw, approve
 	" anchor, anchor_problem, anchor_raw, anchor_by, accepted," +
 	" live, live_problem, live_raw, live_scan, declined, blocked, absent, evidence"
 
-func recordOut(r approval.Record, known *parsed) (recordRow, error) {
+func recordOut(r approval.Record, blobs *blobs) (recordRow, error) {
 	row := recordRow{key: r.Key, version: r.Version}
 	var err error
 	text := func(v any) string {
@@ -39,11 +38,9 @@ func recordOut(r approval.Record, known *parsed) (recordRow, error) {
 		return s
 	}
 	contractOf := func(c contract.Contract) (digest contract.Digest, problem string, raw []byte) {
-		b, ok := blobOf(c)
-		if ok {
-			row.blobs = append(row.blobs, b)
-			raw = b.hash[:]
-			known.keep(b.hash, c)
+		if len(c.Raw()) > 0 {
+			hash := blobs.hash(c)
+			raw = hash[:]
 		}
 		return c.Digest(), c.Problem(), raw
 	}
@@ -113,12 +110,15 @@ func (s storedContract) restore(like storedContract, c contract.Contract, known 
 	}
 	ref := record.Ref{Digest: contract.Digest(s.digest), Problem: s.problem, Bytes: len(s.data)}
 	copy(ref.Raw[:], s.hash)
-	if c, ok := known.find(ref.Raw); ok && ref.Bytes > 0 && c.Digest() == ref.Digest && c.Problem() == ref.Problem && sha256.Sum256(s.data) == ref.Raw {
-		return c, nil
+	if h := known.find(ref.Raw); ref.Bytes > 0 && h.Digest() == ref.Digest && h.Problem() == ref.Problem && sha256.Sum256(s.data) == ref.Raw {
+		if !h.stored {
+			known.keep(ref.Raw, h.Contract, true)
+		}
+		return h.Contract, nil
 	}
 	c, err := ref.Restore(s.data)
 	if err == nil && ref.Bytes > 0 {
-		known.keep(ref.Raw, c)
+		known.keep(ref.Raw, c, true)
 	}
 	return c, err
 }

@@ -27,8 +27,9 @@ type identities struct {
 	buf     []byte
 }
 
-func newIdentities(s *steps, open bool) *identities {
-	g := &identities{steps: s, open: open, known: map[string]int32{}}
+func newIdentities(m *memory, s *steps, open bool) *identities {
+	m.known = emptied(m.known)
+	g := &identities{steps: s, open: open, known: m.known, buf: m.buf}
 	g.empty = place{value: emptySchema, kinds: kindAny, index: -1}
 	g.classify(&g.empty)
 	g.nowhere = place{extern: []string{""}, kinds: kindAny, index: -1}

@@ -36,9 +36,9 @@ type document struct {
 	dynamic map[string][]*place  // $dynamicAnchor, by name
 	extras  map[string]*place    // schemas under keywords that hold none, by reference
 
-	slab  []place
-	words []word
-	parts []part
+	memory *memory
+	words  []word // stacks of what the places that are being read hold
+	parts  []part
 }
 
 // anchorKey names an anchor: names are told apart by the $id around them.
@@ -48,13 +48,15 @@ type anchorKey struct {
 }
 
 // readDocument reads a schema completely, unused definitions too.
-func readDocument(schema contract.Value) *document {
+func readDocument(m *memory, schema contract.Value) *document {
 	properties, _ := schema.Get("properties")
-	d := &document{slab: make([]place, min(2+len(properties.Members()), mostAtOnce))}
+	m.places.expect(2 + len(properties.Members())) // most schemas are an object with some properties
+	d := &document{memory: m, words: m.wordStack[:0], parts: m.partStack[:0]}
 	d.root = d.place(schema, nil, kwText, "", -1)
 	d.dialect = dialectOf(d.root.text(kwSchema))
 	d.root.words = d.root.wordsBut(kwID, kwSchema) // the whole may be named anew
 	d.settleAll()
+	m.wordStack, m.partStack = d.words, d.parts
 	return d
 }
 
@@ -62,18 +64,10 @@ func (d *document) wrong(p *place, what string) {
 	d.problems = append(d.problems, problem{p, what})
 }
 
-// mostAtOnce is how many places are allocated at once. Most schemas are an object
-// with some properties, and need no more than one for each.
-const mostAtOnce = 32
-
-// newPlace takes a place from the slab.
+// newPlace takes a place from the memory.
 func (d *document) newPlace() *place {
-	if len(d.slab) == 0 {
-		d.slab = make([]place, min(4+d.places/2, mostAtOnce))
-	}
-	p := &d.slab[0]
-	d.slab = d.slab[1:]
-	p.doc, p.index = d, -1
+	p := &d.memory.places.take(1)[0]
+	*p = place{doc: d, index: -1}
 	return p
 }
 
@@ -128,8 +122,8 @@ func (d *document) object(p *place) {
 			d.keyword(p, key, m.Value)
 		}
 	}
-	p.words, d.words = slices.Clone(d.words[words:]), d.words[:words]
-	p.parts, d.parts = slices.Clone(d.parts[parts:]), d.parts[:parts]
+	p.words, d.words = d.memory.words.cut(d.words[words:]), d.words[:words]
+	p.parts, d.parts = d.memory.parts.cut(d.parts[parts:]), d.parts[:parts]
 	d.modernise(p)
 	p.ordered()
 }

@@ -29,7 +29,7 @@ var large = map[string]struct {
 	why   string
 }{
 	"core/approval": {2700, "every act of docs/design/approval.md, each with its refusals, and the words for them"},
-	"core/delta":    {3900, "a JSON Schema comparison that has to be right for every keyword of two drafts"},
+	"core/delta":    {3950, "a JSON Schema comparison that has to be right for every keyword of two drafts, and the memory it keeps between two"},
 	"core/scan":     {4300, "a check for every way that is known to hide an order in a text, in many scripts and languages, and what keeps it fast"},
 }
 

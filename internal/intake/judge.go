@@ -53,7 +53,7 @@ func (i *Intake) judge(server string, s approval.Settings) approval.Judge {
 	bundle := i.bundle()
 	prepared := i.scanners.of(i.Catalogue(), bundle, server)
 	return judge{
-		gate:   delta.Gate{Unannotated: s.Unannotated}.Compare,
+		gate:   delta.Gate{Unannotated: s.Unannotated}.Comparer().Compare,
 		bundle: bundle,
 		reader: sync.OnceValue(func() *scan.Reader { return prepared().Reader() }),
 		log:    i.o.Log,

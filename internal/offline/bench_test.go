@@ -101,7 +101,7 @@ func BenchmarkScan(b *testing.B) {
 
 // real is the judge of one pass of a daemon.
 type real struct {
-	gate   delta.Gate
+	gate   *delta.Comparer
 	reader *scan.Reader
 	bundle string
 }
@@ -197,7 +197,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 	bundle := scan.Embedded()
 	scanner := scan.New(bundle, nil)
-	judge := func() approval.Judge { return real{reader: scanner.Reader(), bundle: bundle.Version()} }
+	judge := func() approval.Judge { return real{delta.Gate{}.Comparer(), scanner.Reader(), bundle.Version()} }
 	on := approval.Settings{ID: "on", DefaultMode: approval.Scan.String(), OnHold: approval.OnHoldBlock, Unannotated: contract.Destructive}
 	off := on
 	off.ID, off.GateOff = "off", true

@@ -102,7 +102,7 @@ func walkDocuments(m *memory, a, l *document, silent map[frameKey]int) []fact {
 	g.classify(a.root.follow())
 	g.classify(l.root.follow())
 	m.inside = emptied(m.inside)
-	w := &walk{steps: s, inside: m.inside, silent: silent, empty: &g.empty, frames: m.frames[:0], ended: m.ended[:0]}
+	w := &walk{steps: s, inside: m.inside, silent: silent, empty: g.empty, frames: m.frames[:0], ended: m.ended[:0]}
 	root := &trail{index: -1}
 	if switched(a, l) {
 		w.hold(Keyword, root, kwSchema, text(visible(a.dialect)), text(visible(l.dialect)))

@@ -17,8 +17,8 @@ type identities struct {
 	open    bool  // unevaluated keywords are used, so that it matters who looked at a value
 	last    int32 // the newest class; class 1 is that of a schema which says nothing
 	count   int32
-	empty   place // it says nothing
-	nowhere place // where a reading of a reference leads that leads nowhere
+	empty   *place // it says nothing
+	nowhere *place // where a reading of a reference leads that leads nowhere
 	stack   []*place
 	known   map[string]int32
 	rings   map[string]map[int32]int32 // classes by the number of the last round
@@ -29,15 +29,18 @@ type identities struct {
 
 func newIdentities(m *memory, s *steps, open bool) *identities {
 	m.known = emptied(m.known)
-	g := &identities{steps: s, open: open, known: m.known, buf: m.buf}
-	g.empty = place{value: emptySchema, kinds: kindAny, index: -1}
-	g.classify(&g.empty)
-	g.nowhere = place{extern: []string{""}, kinds: kindAny, index: -1}
-	g.classify(&g.nowhere)
+	g := &identities{steps: s, open: open, known: m.known, buf: m.buf, empty: &m.empty, nowhere: &m.nowhere}
+	*g.empty = place{value: emptySchema, kinds: kindAny, index: -1}
+	g.classify(g.empty)
+	*g.nowhere = place{extern: nameless, kinds: kindAny, index: -1}
+	g.classify(g.nowhere)
 	return g
 }
 
-var emptySchema = literal("{}")
+var (
+	emptySchema = literal("{}")
+	nameless    = []string{""}
+)
 
 // emptyClass is the class of {} and true.
 const emptyClass = 1
@@ -95,7 +98,7 @@ func (g *identities) held(p *place, f func(*place)) {
 	}
 	for _, t := range p.beside {
 		if t == nil {
-			t = &g.nowhere
+			t = g.nowhere
 		}
 		f(t.follow())
 	}

@@ -29,6 +29,7 @@ type memory struct {
 	wordStack []word // of the place that is being read, and those around it
 	partStack []part
 
+	empty, nowhere place
 	known          map[string]int32
 	inside, silent map[frameKey]int
 	frames         []frame

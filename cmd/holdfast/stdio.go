@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,9 +71,9 @@ func (a *app) stdio(ctx context.Context, server string) error {
 
 // agent is the agent on standard input and output.
 func (a *app) agent(limit int) wire.Conn {
-	in := withoutBlocking(a.in)
+	in := withoutBlocking(a.in, os.O_RDONLY)
 	closer, _ := in.(io.Closer)
-	return wire.NewAgentConn(in, withoutBlocking(a.out), closer, limit, a.badLine)
+	return wire.NewAgentConn(in, withoutBlocking(a.out, os.O_WRONLY), closer, limit, a.badLine)
 }
 
 // badLine reports a line of the agent that is no message, and goes on.

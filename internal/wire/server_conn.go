@@ -47,6 +47,9 @@ func (s *HTTPServer) ServeConn(ctx context.Context, c Conn, who any, linger func
 		x.work.Wait()
 		late.Stop()
 	}
+	if errors.Is(err, context.Canceled) {
+		err = context.Cause(x.ctx) // ctx ended, or the agent reads no more
+	}
 	x.flights.end(errEnded)
 	x.work.Wait()
 	x.box.close()

@@ -103,6 +103,9 @@ type httpConn struct {
 
 	closing sync.Once
 
+	taking sync.Mutex         // held while take runs
+	take   func(Message) bool // of each; false: it takes no more
+
 	mu       sync.Mutex
 	closed   bool
 	posts    map[string]context.CancelFunc // requests being answered, by id
@@ -131,6 +134,43 @@ func (c *httpConn) Receive(ctx context.Context) (Message, error) {
 		return Message{}, ctx.Err()
 	case <-c.ctx.Done():
 		return Message{}, context.Cause(c.ctx)
+	}
+}
+
+// each gives messages in the goroutines that read the answers, one at a time. What
+// comes before it is there waits for it.
+func (c *httpConn) each(ctx context.Context, take func(Message) error) error {
+	failed, over := make(chan error, 1), false
+	deliver := func(m Message) bool {
+		if !over {
+			if err := take(m); err != nil {
+				over = true
+				failed <- err
+			}
+		}
+		return !over
+	}
+	c.taking.Lock()
+	c.take = deliver
+	c.taking.Unlock()
+	for {
+		var err error
+		select {
+		case m := <-c.in:
+			c.taking.Lock()
+			deliver(m)
+			c.taking.Unlock()
+			continue
+		case err = <-failed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-c.ctx.Done():
+			err = context.Cause(c.ctx)
+		}
+		c.taking.Lock()
+		defer c.taking.Unlock()
+		over = true
+		return err
 	}
 }
 

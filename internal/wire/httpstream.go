@@ -96,6 +96,12 @@ func (c *httpConn) bring(ctx context.Context, m Message, a *awaited) bool {
 			}
 		}
 	}
+	c.taking.Lock()
+	if c.take != nil {
+		defer c.taking.Unlock()
+		return c.take(m)
+	}
+	c.taking.Unlock()
 	select {
 	case c.in <- m:
 		return true

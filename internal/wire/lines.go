@@ -251,26 +251,6 @@ func (l *lineConn) Receive(ctx context.Context) (Message, error) {
 	}
 }
 
-// Each gives every message of a connection to take, one after the other, until take
-// fails, the connection ends or ctx does, and then the reason. Nothing else receives
-// from the connection meanwhile or afterwards. take must not block for long. Over
-// lines it runs in the goroutine that reads, which spares a hand-over a message.
-func Each(ctx context.Context, c Conn, take func(Message) error) error {
-	l, ok := c.(*lineConn)
-	if !ok {
-		for {
-			m, err := c.Receive(ctx)
-			if err == nil {
-				err = take(m)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return l.each(ctx, take)
-}
-
 func (l *lineConn) each(ctx context.Context, take func(Message) error) error {
 	var mu sync.Mutex // held while take runs
 	var failed error

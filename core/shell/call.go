@@ -275,7 +275,7 @@ func (r *reader) after(program string, run *command, part Part, p place) (t, f p
 	case "pushd", "popd", "source", ".", "shopt":
 		return lost(), lost()
 	case "exit":
-		if len(run.words) <= 2 && !(len(run.words) == 2 && run.words[1].many) {
+		if !p.lost && len(run.words) <= 2 && !(len(run.words) == 2 && run.words[1].many) {
 			return nowhere(), nowhere()
 		}
 	}
@@ -301,6 +301,9 @@ func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) 
 		part.Neutral = true
 	}
 	part.Neutral = part.Neutral && len(part.Inside) > 0 && part.Inside[0].Literal
+	if p.lost { // what was read before may have changed what cd is
+		t, f = lost(), lost()
+	}
 	r.emit(part, c)
 	return t, f
 }

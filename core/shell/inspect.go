@@ -48,7 +48,7 @@ func evaluated(variable string) bool {
 
 // harmless reports whether a value may be given to a variable that bash evaluates.
 func harmless(variable, value string) bool {
-	return !strings.HasPrefix(variable, "BASH_") && !strings.ContainsAny(value, "$`[")
+	return variable != "PROMPT_COMMAND" && !strings.HasPrefix(variable, "BASH_") && !strings.ContainsAny(value, "$`[")
 }
 
 // inspect looks through a node for what it runs, sets and evaluates.

@@ -28,7 +28,7 @@ func shellCall(words []word, base string) (unwrapped, bool) {
 			break
 		}
 		if o[0] == '+' || strings.Trim(o[1:], "ceuxlso") != "" || strings.Count(o, "o") > 1 {
-			u.sealed = true
+			u.sealed, u.opaque = true, fromInput(words[i+1:])
 			return u, true
 		}
 		text = text || strings.Contains(o, "c")
@@ -55,6 +55,17 @@ func shellCall(words []word, base string) (unwrapped, bool) {
 		}
 	}
 	return u, true
+}
+
+// fromInput says why a shell with an option that is not known here may run what none of
+// its words says: without a script it takes its standard input.
+func fromInput(rest []word) string {
+	for _, w := range rest {
+		if text, ok := w.literal(); !ok || !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") {
+			return ""
+		}
+	}
+	return "it may take its script from its standard input"
 }
 
 // usual reports whether an option of set -o changes nothing in how a script is read.

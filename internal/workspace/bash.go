@@ -114,7 +114,7 @@ func (s *Server) start(ctx context.Context, id, text string, limit time.Duration
 	p := s.o.Shell.base
 	p.Hidden, p.ReadOnly = c.before.hidden, c.before.readOnly
 	c.proc, err = s.o.Shell.box.Start(c.ctx, p, sandbox.Command{
-		Args: []string{"bash", "--noprofile", "--norc", "-c", text}, Dir: s.o.Roots[0], Stdout: write, Stderr: write,
+		Args: []string{"bash", "--noprofile", "--norc", "-c", "--", text}, Dir: s.o.Roots[0], Stdout: write, Stderr: write,
 	})
 	_ = write.Close()
 	if err != nil {

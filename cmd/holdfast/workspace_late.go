@@ -43,9 +43,6 @@ func (l *late) Do(ctx context.Context, r call.Request) (dispatch.Reply, *dispatc
 	return dispatch.Reply{}, nil, fault.New(fault.Unavailable, "the workspace is not ready yet", "call again")
 }
 
-// errPeerLeft ends a session whose peer closed its side.
-var errPeerLeft = errors.New("the peer closed its side")
-
 // patientConn gives initialize at once, and everything else when the workspace is ready.
 type patientConn struct {
 	wire.Conn
@@ -65,8 +62,7 @@ func (c *patientConn) Receive(ctx context.Context) (wire.Message, error) {
 	m, err := c.Conn.Receive(ctx)
 	switch {
 	case errors.Is(err, io.EOF):
-		err = errPeerLeft // it had its time for answers: what runs is not waited for
-		fallthrough
+		return m, err
 	case err != nil:
 		go c.w.end()
 		return m, err

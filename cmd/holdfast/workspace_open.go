@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -234,17 +233,14 @@ func (w *openedWorkspace) folder() string { return filepath.Join(w.state, sessio
 // that its calls started is gone.
 func (w *openedWorkspace) serve(ctx context.Context, c wire.Conn) error {
 	go w.tidy()
-	err := w.gateway.ServeConn(ctx, &patientConn{Conn: c, w: w}, w.name, dispatch.Local())
+	err := w.gateway.ServeConn(ctx, &patientConn{Conn: c, w: w}, w.name, func() time.Duration { return disconnected })
 	<-w.ready
 	if w.server != nil {
 		w.server.Close()
 	}
 	w.journal.Enqueue(w.entry("workspace_closed", map[string]string{"session": w.session}))
-	switch {
-	case w.err != nil:
+	if w.err != nil {
 		return w.err
-	case errors.Is(err, errPeerLeft):
-		return nil
 	}
 	return err
 }

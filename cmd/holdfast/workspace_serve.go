@@ -75,8 +75,7 @@ func (a *app) serveWorkspace(ctx context.Context, flags workspaceFlags) error {
 	}
 	defer w.close()
 	defer a.announce(w)()
-	conn := newAgentConn(a.in, a.out, workspaceMessage, a.badLine)
-	conn.patience = disconnected
+	conn := a.agent(workspaceMessage)
 	defer conn.Close()
 	err = w.serve(ctx, conn)
 	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {

@@ -376,7 +376,7 @@ func foldWord(w []byte) (h uint64, n int, changed bool) {
 
 // single watches for words that were spelled letter by letter.
 func (z *tokenizer) single(b []byte, start, end, n int) {
-	one := n == 1 || end-start <= 4 && utf8.RuneCount(b[start:end]) == 1
+	one := n == 1 || b[start] >= utf8.RuneSelf && end-start <= 4 && utf8.RuneCount(b[start:end]) == 1
 	if !one {
 		z.spaced(b, start)
 		return

@@ -28,7 +28,7 @@ func (r *reader) builtin(program string, run *command) string {
 		}
 		return plainNames(args[1:2])
 	case "wait":
-		return named(args, "nf", "p", "p")
+		return waited(args)
 	case "unset":
 		return named(args, "fvn", "", "")
 	case "declare", "typeset", "local", "export", "readonly":
@@ -125,6 +125,22 @@ func named(args []word, flags, valued, naming string) string {
 				}
 			}
 			break
+		}
+	}
+	return ""
+}
+
+// waited looks at wait: -p sets a variable, and what follows the options are processes.
+func waited(args []word) string {
+	for i, w := range args {
+		switch {
+		case w.text == "$!" || w.text == `"$!"`:
+		case !w.exact:
+			return hidden
+		case !strings.HasPrefix(w.form, "-"):
+			return ""
+		case strings.Contains(w.form, "p"):
+			return named(args[i:min(i+2, len(args))], "nf", "p", "p")
 		}
 	}
 	return ""

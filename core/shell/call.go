@@ -275,7 +275,7 @@ func (r *reader) after(program string, run *command, part Part, p place) (t, f p
 	case "pushd", "popd", "source", ".", "shopt":
 		return lost(), lost()
 	case "exit":
-		if len(run.words) <= 2 && !(len(run.words) == 2 && run.words[1].many) {
+		if !p.lost && len(run.words) <= 2 && !(len(run.words) == 2 && run.words[1].many) {
 			return nowhere(), nowhere()
 		}
 	}
@@ -295,25 +295,28 @@ func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) 
 		f = lost()
 	case len(args) == 0:
 		home := word{form: string(rune(tilde)), text: "~", exact: true, tilde: true}
-		t, part.Inside = led(p, p.paths(home, r.home()))
+		t, part.Inside = led(p.paths(home, r.home()))
 	case len(args) == 1 && args[0].exact && args[0].form != "" && (args[0].form[0] != '-' && args[0].form[0] != '+' || len(run.words) == 3):
-		t, part.Inside = led(p, p.paths(args[0], r.home()))
+		t, part.Inside = led(p.paths(args[0], r.home()))
 		part.Neutral = true
 	}
 	part.Neutral = part.Neutral && len(part.Inside) > 0 && part.Inside[0].Literal
+	if p.lost { // what was read before may have changed what cd is
+		t, f = lost(), lost()
+	}
 	r.emit(part, c)
 	return t, f
 }
 
 // led is the place where a cd led. A ".." leads up from the name that was gone by, or if
 // that fails from the folder itself, so both are possible; the likelier must lie inside.
-func led(from place, to []Path) (place, []Path) {
+func led(to []Path) (place, []Path) {
 	var p place
 	for i, path := range to {
 		if !path.Literal && !path.Home {
 			return lost(), nil
 		}
-		clean := logical(path.Text)
+		clean := logical(path)
 		if i == 0 {
 			to = []Path{{Text: clean, Literal: path.Literal, Home: path.Home}}
 		}
@@ -321,9 +324,6 @@ func led(from place, to []Path) (place, []Path) {
 		if clean != path.Text && strings.Contains(path.Text, "..") {
 			p = p.or(place{dirs: []string{path.Text}})
 		}
-	}
-	if from.lost && len(p.dirs) == 0 {
-		return lost(), nil
 	}
 	return p, to
 }

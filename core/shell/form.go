@@ -1,9 +1,6 @@
 package shell
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // A form is a part as patterns see it: the bytes of its words, with marks between and
 // in place of what is not literal. Marks are control characters; a word that holds one
@@ -37,13 +34,9 @@ type word struct {
 	opaque string // why reading it may run any command
 }
 
-// plainWord is a literal word.
+// plainWord is a literal word that holds no mark.
 func plainWord(text string) word {
-	w := word{form: text, exact: true, text: quoteText(text)}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < utf8.RuneSelf && mark(byte(r)) }) {
-		return word{form: string(rune(anyText)), text: w.text}
-	}
-	return w
+	return word{form: text, exact: true, text: quoteText(text)}
 }
 
 // unknownWords stands for further words that can't be told.

@@ -131,8 +131,6 @@ func wholeArray(x syntax.ArithmExpr) bool {
 // nothing to evaluate in it.
 func numeric(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
-	case nil:
-		return true
 	case *syntax.Word:
 		return numericWord(x)
 	case *syntax.ParenArithm:

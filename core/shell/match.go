@@ -45,7 +45,7 @@ func newMatcher(form string) *matcher {
 	m.breaks, m.names = m.takes[m.index[sep]], m.takes[m.index[name]]
 	m.known = form
 	if k := strings.IndexFunc(form, func(c rune) bool { return c == star || c == starIn || c == tail }); k >= 0 {
-		m.known = form[:k]
+		m.known = strings.TrimSuffix(form[:k], string(rune(sep))) // a gap may stand for that
 		m.last = form[strings.LastIndexFunc(form, func(c rune) bool { return c == star || c == starIn || c == tail })+1:]
 	}
 	return m
@@ -90,10 +90,15 @@ func (m *matcher) covers(form string) bool {
 	if m.narrow() {
 		return m.coversNarrow(form[len(m.known):], 1<<len(m.known))
 	}
+	return m.coversWide(form)
+}
+
+// coversWide is covers for patterns of any length.
+func (m *matcher) coversWide(form string) bool {
 	var s states
-	s.begin(m, len(m.known))
+	s.begin(m, 0)
 	s.close(false)
-	for i := len(m.known); i < len(form); i++ {
+	for i := range len(form) {
 		switch c := form[i]; c {
 		case anyText:
 			s.move(s.m.takes[0], true, true)

@@ -22,22 +22,79 @@ func parse(text string, lang syntax.LangVariant) (*syntax.File, error) {
 	if err != nil {
 		return nil, unparsed(err)
 	}
+	if err := continued(text, file); err != nil {
+		return nil, err
+	}
 	d := differ{text: text, bodies: map[*syntax.Word]bool{}, posix: lang == syntax.LangPOSIX}
 	syntax.Walk(file, d.visit)
 	return file, d.err
 }
 
+// continued refuses a comment that ends in a backslash: to bash it ends with the line, and
+// the parser reads on. It looks for such lines in the text, and then whether what begins
+// the comment is a letter after all.
+func continued(text string, file *syntax.File) error {
+	marks := map[int]bool{}
+	at := 0
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		if strings.HasSuffix(line, "\\\n") {
+			for i := range len(line) {
+				if line[i] == '#' {
+					marks[at+i] = true
+				}
+			}
+		}
+		at += len(line)
+	}
+	if len(marks) == 0 {
+		return nil
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+			for i := int(n.Pos().Offset()); i < int(n.End().Offset()); i++ {
+				delete(marks, i)
+			}
+		case *syntax.ParamExp: // $# and ${#x}
+			delete(marks, int(n.Pos().Offset())+1)
+			delete(marks, int(n.Pos().Offset())+2)
+			if n.Exp != nil && n.Rbrace.IsValid() {
+				end := n.Rbrace
+				if n.Exp.Word != nil {
+					end = n.Exp.Word.Pos()
+				}
+				delete(marks, int(end.Offset())-1)
+				delete(marks, int(end.Offset())-2)
+			}
+		}
+		return true
+	})
+	if len(marks) > 0 {
+		return errors.New("a comment ends in a backslash, after which shells read on in different ways: leave the backslash out")
+	}
+	return nil
+}
+
 // unparsed says in the project's words why a script does not parse.
 func unparsed(err error) error {
+	var lang syntax.LangError
+	if errors.As(err, &lang) {
+		return fmt.Errorf("the command is for another shell than bash (%s)", problem(err))
+	}
+	return fmt.Errorf("the command does not parse as bash (%s): correct it", problem(err))
+}
+
+// problem says what the parser met, and where.
+func problem(err error) string {
 	var at syntax.ParseError
 	var lang syntax.LangError
 	switch {
 	case errors.As(err, &at):
-		return fmt.Errorf("the command does not parse as bash (line %d, column %d: %s): correct it", at.Pos.Line(), at.Pos.Col(), at.Text)
+		return fmt.Sprintf("line %d, column %d: %s", at.Pos.Line(), at.Pos.Col(), at.Text)
 	case errors.As(err, &lang):
-		return fmt.Errorf("the command is for another shell than bash (line %d, column %d)", lang.Pos.Line(), lang.Pos.Col())
+		return fmt.Sprintf("line %d, column %d", lang.Pos.Line(), lang.Pos.Col())
 	}
-	return errors.New("the command does not parse as bash: correct it")
+	return "it can't be read"
 }
 
 // plain refuses bytes that shells and terminals read in more than one way.
@@ -68,6 +125,7 @@ type around struct {
 	quoted bool // double quotes, or a here-document
 	param  bool // ${...} in those
 	test   bool // [[ ]]
+	end    int  // where the substitution ends; 0 outside of one
 }
 
 func (d *differ) refuse(n syntax.Node, why string) {
@@ -105,12 +163,12 @@ func (d *differ) node(n syntax.Node, in *around) {
 		in.depth++
 		in.quoted = true
 	case *syntax.Redirect:
-		d.redirect(n)
+		d.redirect(n, in.end)
 	case *syntax.CmdSubst:
-		*in = around{depth: in.depth + 1}
+		*in = around{depth: in.depth + 1, end: int(n.End().Offset())}
 		d.substitution(n)
 	case *syntax.ProcSubst:
-		*in = around{depth: in.depth + 1}
+		*in = around{depth: in.depth + 1, end: int(n.End().Offset())}
 	case *syntax.ParamExp:
 		in.depth++
 		in.param = in.param || in.quoted
@@ -150,7 +208,7 @@ func (d *differ) node(n syntax.Node, in *around) {
 // keywords of bash, but time, which is looked through as a program too.
 var keywords = map[string]bool{
 	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true, "case": true, "esac": true,
-	"while": true, "until": true, "for": true, "select": true, "function": true, "coproc": true, "{": true, "}": true, "!": true, "[[": true,
+	"while": true, "until": true, "for": true, "select": true, "function": true, "coproc": true, "{": true, "}": true, "!": true, "[[": true, "]]": true, "in": true,
 }
 
 // program looks at a command's first word: the parser takes assignments and keywords for
@@ -162,42 +220,78 @@ func (d *differ) program(w *syntax.Word) {
 	}
 	variable, rest, _ := splitName(word{form: lit.Value})
 	if keywords[w.Lit()] || variable != "" && (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "+=") || rest != "" && rest[0] == '[' && strings.Contains(rest, "=")) {
-		if !d.posix || w.Lit() != "[[" && w.Lit() != "select" && w.Lit() != "function" && w.Lit() != "coproc" {
-			d.refuse(w, "its first word is an assignment or a keyword to bash; quote it if it is not meant as one")
+		switch w.Lit() {
+		case "[[", "]]", "select", "function", "coproc": // programs to a POSIX shell
+			if d.posix {
+				return
+			}
 		}
+		d.refuse(w, "its first word is an assignment or a keyword to bash; quote it if it is not meant as one")
 	}
 }
 
 // redirect looks at a here-document's end, and at a descriptor's name with a subscript,
 // which the parser takes for a word.
-func (d *differ) redirect(n *syntax.Redirect) {
-	if op := int(n.OpPos.Offset()); n.N == nil && op >= 2 && d.text[op-2:op] == "]}" {
+func (d *differ) redirect(n *syntax.Redirect, within int) {
+	if op := int(n.OpPos.Offset()); op >= 2 && d.text[op-2:op] == "]}" {
 		d.refuse(n, "a descriptor's variable has a subscript, which bash evaluates")
 	}
-	if n.Hdoc == nil {
+	if n.Op != syntax.Hdoc && n.Op != syntax.DashHdoc {
 		return
 	}
-	quoted := false
-	for _, p := range n.Word.Parts {
-		switch p := p.(type) {
-		case *syntax.Lit:
-			quoted = quoted || strings.Contains(p.Value, "\\")
-		case *syntax.SglQuoted:
-			quoted = true
-			if p.Dollar {
-				d.refuse(n, "the end of a here-document has odd quotes; name it by letters")
-			}
-		case *syntax.DblQuoted:
-			quoted = true
-			if p.Dollar {
-				d.refuse(n, "the end of a here-document has odd quotes; name it by letters")
-			}
-		default:
-			d.refuse(n, "the end of a here-document is not plain text; name it by letters")
+	from, to := int(n.Word.Pos().Offset()), int(n.Word.End().Offset())
+	end := d.text[from:min(to, len(d.text))]
+	bare := strings.TrimPrefix(end, "\\")
+	for _, q := range []string{"'", `"`} {
+		if len(end) > 2 && strings.HasPrefix(end, q) && strings.HasSuffix(end, q) {
+			bare = end[1 : len(end)-1]
 		}
 	}
-	if !quoted {
+	if strings.Trim(bare, fileLetters) != "" {
+		d.refuse(n, "shells find the end of this here-document in different ways; name it by letters, as in << 'EOF'")
+	}
+	if within > 0 && !d.closed(n, bare, within) {
+		d.refuse(n, "this here-document begins in a substitution and goes on after it; end it inside")
+	}
+	if bare == end && n.Hdoc != nil {
 		d.bodies[n.Hdoc] = true
+		d.body(n, bare)
+	}
+}
+
+// closed reports whether a here-document ends inside the substitution that it stands in:
+// bash takes it to end there in any case.
+func (d *differ) closed(n *syntax.Redirect, end string, within int) bool {
+	if n.Hdoc != nil {
+		return int(n.Hdoc.End().Offset()) < within
+	}
+	for line := range strings.SplitSeq(d.text[n.Word.End().Offset():min(within, len(d.text))], "\n") {
+		if strings.TrimLeft(line, "\t") == end {
+			return true
+		}
+	}
+	return false
+}
+
+// body looks whether bash may find the end of an expanded here-document elsewhere: it
+// looks for it line by line, in substitutions and quotes too, after it has joined lines
+// that end in a backslash.
+func (d *differ) body(n *syntax.Redirect, end string) {
+	from, to := int(n.Hdoc.Pos().Offset()), int(n.Hdoc.End().Offset())
+	text := d.text[from:min(to, len(d.text))]
+	if last := strings.LastIndexByte(text, '\n'); strings.TrimLeft(text[last+1:], "\t") == end {
+		text = text[:last+1] // the parser counts the end to the text
+	}
+	const odd = "shells find the end of this here-document in different ways; quote its end, as in << 'EOF'"
+	if strings.HasSuffix(text, "\\\n") || n.Op == syntax.DashHdoc && strings.Contains(text, "\\\n") {
+		d.refuse(n, odd)
+	}
+	for _, lines := range []string{text, strings.ReplaceAll(text, "\\\n", "")} {
+		for line := range strings.SplitSeq(lines, "\n") {
+			if strings.TrimLeft(line, "\t") == end {
+				d.refuse(n, odd)
+			}
+		}
 	}
 }
 

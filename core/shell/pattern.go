@@ -61,11 +61,7 @@ func patternWords(text string) (words []word, n int, err error) {
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {
-		var at syntax.ParseError
-		if errors.As(err, &at) {
-			return nil, 0, fmt.Errorf("it is no command of bash (column %d: %s): quote what is not meant as an operator", at.Pos.Col(), at.Text)
-		}
-		return nil, 0, errors.New("it is no command of bash: quote what is not meant as an operator")
+		return nil, 0, fmt.Errorf("it is no command of bash (%s): quote what is not meant as an operator", problem(err))
 	}
 	if len(file.Stmts) != 1 || len(file.Last) > 0 {
 		return nil, 0, errors.New("it is more than one command, or has a comment: write a rule for each")

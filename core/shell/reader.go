@@ -144,8 +144,5 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c situati
 // slice is the text of a node.
 func (r *reader) slice(n syntax.Node) string {
 	from, to := int(n.Pos().Offset()), int(n.End().Offset())
-	if to > len(r.text) || from > to {
-		return "..."
-	}
-	return r.text[from:to]
+	return r.text[min(from, len(r.text)):min(max(from, to), len(r.text))]
 }

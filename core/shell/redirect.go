@@ -117,13 +117,15 @@ func (r *reader) opens(w word, write bool, p place, run *command) {
 }
 
 // logical is the folder that cd takes a path for: ".." goes back over the name before.
-func logical(text string) string {
-	clean := path.Clean(text)
+func logical(p Path) string {
+	clean := path.Clean(p.Text)
 	switch {
+	case p.Home && !strings.HasPrefix(clean, "~"):
+		return p.Text
 	case clean == ".":
 		return ""
-	case strings.HasPrefix(text, "~") && !strings.HasPrefix(clean, "~"):
-		return text
+	case !p.Home && strings.HasPrefix(clean, "~"):
+		return "./" + clean
 	}
 	return clean
 }

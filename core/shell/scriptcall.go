@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -46,9 +47,7 @@ func shellCall(words []word, base string) (unwrapped, bool) {
 		return u, !text
 	case text:
 		u.runs = textScript
-		if u.text, text = words[i].literal(); !text {
-			u.opaque = "its script is not literal"
-		}
+		u.text, _ = words[i].literal()
 	default:
 		u.runs, u.file = fileScript, words[i]
 		if !u.file.exact || streamed(u.file.form) {
@@ -158,9 +157,7 @@ func (r *reader) otherShell(shell, text string, p place, c situation) (why strin
 		return differs
 	}
 	first := len(r.parts)
-	if _, _, why = r.script(text, syntax.LangBash, p, c); why != "" {
-		return why
-	}
+	_, _, why = r.script(text, syntax.LangBash, p, c)
 	second := len(r.parts)
 	r.script(text, syntax.LangPOSIX, p, c)
 	if same(r.parts[first:second], r.parts[second:]) {
@@ -173,7 +170,7 @@ func (r *reader) otherShell(shell, text string, p place, c situation) (why strin
 			}
 		}
 	}
-	return ""
+	return why
 }
 
 // commonLetters are those that mean the same to all shells.
@@ -184,15 +181,7 @@ var zshWords = []string{"repeat", "noglob", "nocorrect", "-", "foreach", "always
 
 // same reports whether two readings gave the same parts.
 func same(a, b []Part) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].form != b[i].form || a[i].Text != b[i].Text || a[i].Opaque != b[i].Opaque {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y Part) bool { return x.form == y.form && x.Text == y.Text && x.Opaque == y.Opaque })
 }
 
 // inside is the situation in a wrapper.

@@ -140,6 +140,9 @@ func (p place) paths(w word, home bool) []Path {
 	case p.lost || len(p.dirs) == 0:
 		return []Path{{Text: text}}
 	}
+	if strings.HasPrefix(text, "~") {
+		text = "./" + text // a ~ that means itself
+	}
 	out := make([]Path, 0, len(p.dirs))
 	for _, d := range p.dirs {
 		out = append(out, joined(d, text))

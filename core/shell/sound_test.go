@@ -28,9 +28,9 @@ exit 1
 `
 
 // soup throws tokens together.
-func soup(r *rand.Rand) string {
+func soup(r *rand.Rand, tokens []string) string {
 	var b strings.Builder
-	for range 2 + r.IntN(12) {
+	for range 3 + r.IntN(13) {
 		b.WriteString(tokens[r.IntN(len(tokens))])
 	}
 	return b.String()
@@ -317,40 +317,69 @@ func foreseen(s Script, file string) bool {
 	return false
 }
 
+// script gives the script of a seed: tokens, or by the grammar.
+func script(seed uint64) string {
+	text := ""
+	for n := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, n)) //nolint:gosec // no secret
+		switch seed % 3 {
+		case 0:
+			text = soup(r, tokens)
+		case 1:
+			text = soup(r, quoting)
+		default:
+			text = (&grown{Rand: r, left: 6}).list()
+		}
+		if _, err := Read(text); err == nil && strings.Contains(text, "m") {
+			break
+		}
+	}
+	return text
+}
+
+// rounds are how many scripts a test makes; FuzzWhatRuns makes others.
+func rounds(most uint64) uint64 {
+	if testing.Short() {
+		return most / 5
+	}
+	return most
+}
+
 // TestWhatRunsIsShown runs scripts for real: whatever program bash calls, and whatever
 // file it makes, must be in a part.
 func TestWhatRunsIsShown(t *testing.T) {
 	l, sets := newLab(t), grantedSets(t)
-	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
-	t.Logf("seed %d", seed)
-	rounds := 150
-	if testing.Short() {
-		rounds = 40
-	}
-	accepted := 0
-	for n := range rounds {
-		r := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // no secret
-		text := ""
-		for range 200 {
-			if n%2 == 0 {
-				text = soup(r)
-			} else {
-				text = (&grown{Rand: r, left: 6}).list()
-			}
-			if _, err := Read(text); err == nil && strings.Contains(text, "m") {
-				break
-			}
-		}
-		if checkSound(t, l, n, text, sets) {
+	accepted := uint64(0)
+	for seed := range rounds(120) {
+		if checkSound(t, l, int(seed), script(seed), sets) { //nolint:gosec // a small number
 			accepted++
 		}
-		if t.Failed() {
-			return
+	}
+	if accepted < rounds(120)/2 {
+		t.Errorf("only %d scripts were read", accepted)
+	}
+}
+
+// TestBashAgrees: what is read here also parses for bash.
+func TestBashAgrees(t *testing.T) {
+	l := newLab(t)
+	for seed := range rounds(90) {
+		text := script(seed)
+		if _, err := Read(text); err == nil && !l.parses(t, text) {
+			t.Errorf("bash does not parse %q, which was read\n%s", text, show(text))
 		}
 	}
-	if accepted < rounds/2 {
-		t.Errorf("only %d of %d scripts were read", accepted, rounds)
+}
+
+// FuzzWhatRuns runs scripts of any seed.
+func FuzzWhatRuns(f *testing.F) {
+	l, sets := newLab(f), grantedSets(f)
+	for seed := range uint64(10) {
+		f.Add(1000 + seed)
 	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		checkSound(t, l, os.Getpid()*1000+int(seed%1000), script(seed), sets) //nolint:gosec // only a name
+	})
 }
 
 // parses asks bash whether a script parses.

@@ -14,3 +14,9 @@ var tokens = []string{
 	"$@", `"$@"`, "$#", "$?", "!(", "@(", "+(", "cd a", "cd b", "cd ..", "cd a && ", "(cd a; ", "exit", "return", "break", "set -e", "test ", "[ ", " ]",
 	"echo ", "printf ", ": ", "true", "false", "let ", "declare ", "export ", "local ", "read x", "then", "do", "done", "fi", `\"`, `\$`, "\\`",
 }
+
+// quoting is pieces that open, close and escape: where readers go wrong most.
+var quoting = []string{
+	"'", "'", `"`, `"`, "`", "`", `\`, `\`, "$(", "$(", ")", ")", "${x:-", "${x#", "}", "}", "<<E\n", "<<'E'\n", "\nE\n", "\nE\n", "#", " #", " ", " ", "\n", "\n",
+	"m1", "m1", "m2", "m1 a", ";", ";", "$'", "((", "))", "$((", "[[ a ", " ]]", "(", "|", "&", "<(", "{ ", "; }", "case a in ", "a) ", ";; esac", "$", "echo ", "\\\n", "!", "=", "[", "]",
+}

@@ -169,10 +169,7 @@ func (r *reader) loop(cmd *syntax.ForClause, p place, c situation) place {
 // heading is how a loop begins, for people.
 func (r *reader) heading(cmd *syntax.ForClause) string {
 	from, to := int(cmd.Pos().Offset()), int(cmd.DoPos.Offset())
-	if to > len(r.text) || from > to {
-		return "for"
-	}
-	return trimmed(r.text[from:to])
+	return trimmed(r.text[min(from, len(r.text)):min(max(from, to), len(r.text))])
 }
 
 // choice reads a case.

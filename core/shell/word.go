@@ -111,11 +111,22 @@ func (r *reader) add(cs *cells, part syntax.WordPart, quoted bool) {
 		if quoted && !several(part) {
 			kind = inWord
 		}
-		if _, file := part.(*syntax.ProcSubst); file {
+		if single(part) {
 			kind, cs.kept = inWord, true
 		}
 		cs.list = append(cs.list, cell{kind: kind, quoted: quoted})
 	}
+}
+
+// single reports whether a part is one word even without quotes: a process substitution,
+// or a number.
+func single(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	if !ok {
+		_, file := part.(*syntax.ProcSubst)
+		return file
+	}
+	return numericParameter(p) && p.Param.Value != "!"
 }
 
 // several reports whether a part gives several words even in double quotes.

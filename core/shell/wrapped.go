@@ -74,6 +74,11 @@ func (r *reader) sealed(run *command, p place, c situation) {
 	r.emit(part, c)
 	c.shadow = true
 	c.outers = nil
+	if strings.HasSuffix(words[0].form, "xargs") { // it adds words, in a way that is not known
+		more := r.wrapperPart(nil, append(replace(words, "{}", anyWord), unknownWords()))
+		more.free = true
+		r.emit(more, c)
+	}
 	if !r.shadows(words, c) && at < len(r.parts) {
 		r.parts[at].Opaque = "too many of its words may be the command that it runs"
 	}
@@ -181,6 +186,17 @@ func (r *reader) found(run *command, part Part, p place, c situation) (t, f plac
 		from := p
 		if strings.HasSuffix(words[i].form, "dir") {
 			from = lost()
+		}
+		ends := 0
+		for k, w := range inside { // what is not literal may end the command
+			if k == 0 || w.exact || w.prefix() != "" {
+				continue
+			}
+			if ends++; ends > maxShadows {
+				r.fail("a find has too many words that are not literal after -exec: put the command into a script")
+				break
+			}
+			r.simple(&command{before: run.before, words: replace(inside[:k], "{}", m)}, from, c.inside(part, true))
 		}
 		r.simple(&command{before: run.before, words: replace(inside, "{}", m)}, from, c.inside(part, true))
 		i = end

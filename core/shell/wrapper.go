@@ -30,7 +30,7 @@ var wrappers = map[string]wrapper{
 	"env":     {flags: "iv0", valued: "u", long: " --ignore-environment --null --debug ", longWith: " --unset ", assigns: true},
 	"xargs": {
 		flags: "0rtx", valued: "nPLIds", long: " --null --no-run-if-empty --verbose --exit ",
-		longWith: " --max-args --max-procs --max-lines --delimiter --max-chars --replace ", added: true,
+		longWith: " --max-args --max-procs --delimiter --max-chars --replace ", added: true,
 	},
 }
 

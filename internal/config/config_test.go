@@ -121,6 +121,7 @@ func TestMistakes(t *testing.T) {
 		file string
 		want []string
 	}{
+		"brackets":    {strings.Repeat("[", 2_000_000), []string{"f.json: the file opens more than 100000 brackets"}},
 		"unknown key": {"{\n \"defaulttrust_mode\": \"scan\"\n}", []string{`f.json:2:2: defaulttrust_mode: unknown key; did you mean default_trust_mode?`}},
 		"camel case":  {server(`"command":"x","trustMode":"scan"`), []string{`mcpServers.git.trustMode: unknown key; did you mean trust_mode?`}},
 		"two letters swapped": {server(`"comamnd":"x"`), []string{

@@ -22,6 +22,10 @@ import (
 // maxProblems bounds how many mistakes of a file are told at once.
 const maxProblems = 20
 
+// maxBrackets bounds how deep a file may be: the parser recurses, and must not be led
+// until its stack ends.
+const maxBrackets = 100_000
+
 // reader reads one file and collects everything that is wrong with it. It is used
 // by one goroutine, once.
 type reader struct {
@@ -57,6 +61,10 @@ func (r *reader) read(c *Config) {
 	}
 	if len(bytes.TrimSpace(r.data)) == 0 {
 		r.problems = append(r.problems, r.file+": the file is empty; {} is the smallest that there is, and means the defaults")
+		return
+	}
+	if bytes.Count(r.data, []byte("["))+bytes.Count(r.data, []byte("{")) > maxBrackets {
+		r.problems = append(r.problems, fmt.Sprintf("%s: the file opens more than %d brackets", r.file, maxBrackets))
 		return
 	}
 	v, err := hujson.Parse(r.data)

@@ -32,7 +32,7 @@ func TestWildCallsLeaveTheHostAlone(t *testing.T) {
 	a := newAttempt(t, escape{Setup: `mkdir -p src d "$H/.ssh" "$OUT/x"; echo a > src/a.txt; ln -s ../out out; ln -s src s
 		echo secret > "$H/.ssh/id_rsa"; echo o > "$OUT/o"; git init -q .; mkfifo fifo; echo x > .env`}, bin, lure{mark: "MARK-wild"})
 	a.setUp()
-	outside := []string{a.home, a.out, "/etc", "/root", "/home", "/opt", "/srv", "/boot", "/usr/local", "/dev/shm", "/var/spool", "/var/lib"}
+	outside := []string{a.home, a.out, "/etc", "/opt", "/srv", "/boot", "/usr/local", "/dev/shm", "/var/spool", "/var/lib"}
 	before := snapshot(t, outside, filepath.Join(a.home, ".local/state/holdfast"))
 
 	seed := uint64(time.Now().UnixNano())
@@ -75,7 +75,13 @@ func TestWildCallsLeaveTheHostAlone(t *testing.T) {
 func snapshot(t *testing.T, folders []string, but string) map[string]string {
 	t.Helper()
 	// Caches of tools that may run at the same time on this machine.
-	busy := []string{"/root/.cache", "/root/go", "/root/.npm", "/root/.config/go", "/var/lib/apt", "/var/lib/dpkg"}
+	busy := []string{"/var/lib/apt", "/var/lib/dpkg"}
+	if home, err := os.UserHomeDir(); err == nil {
+		folders = append(folders, home)
+		for _, cache := range []string{".cache", "go", ".npm", ".config/go", ".local"} {
+			busy = append(busy, filepath.Join(home, cache))
+		}
+	}
 	all := map[string]string{}
 	for _, folder := range folders {
 		_ = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {

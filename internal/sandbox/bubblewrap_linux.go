@@ -46,6 +46,11 @@ func (b bubblewrap) Start(ctx context.Context, p Policy, c Command) (Process, er
 	if err != nil {
 		return nil, err
 	}
+	return b.launch(ctx, p, c, places)
+}
+
+// launch starts a command by a plan.
+func (b bubblewrap) launch(ctx context.Context, p Policy, c Command, places []place) (Process, error) {
 	program, err := filters[p.Unix]()
 	if err != nil {
 		return nil, unheld(err, "its system calls can't be filtered")
@@ -92,6 +97,7 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 		return nil, unheld(err, "no pipes can be made")
 	}
 	defer ends.close()
+	defer l.gate.close()
 	cmd := &exec.Cmd{Path: program, Env: l.policy.Env, Dir: "/"}
 	cmd.Args = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, c.Args...)
 	if cmd.Env == nil {

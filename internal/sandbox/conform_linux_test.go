@@ -29,6 +29,8 @@ func TestBubblewrap(t *testing.T) {
 	sandboxtest.Run(t, sandbox.Bubblewrap())
 }
 
+func TestUnconfined(t *testing.T) { sandboxtest.Run(t, sandbox.Unconfined()) }
+
 func TestLandlock(t *testing.T) { sandboxtest.Run(t, sandbox.Landlock()) }
 
 // TestUnprivileged runs a part of the suite as the account nobody, when this is root: for

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/holdfast-mcp/holdfast/internal/sandbox"
-	"github.com/holdfast-mcp/holdfast/internal/sandbox/sandboxtest"
 )
 
 // roles are what this test program does instead of testing, told by the environment:
@@ -21,5 +20,3 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
-
-func TestUnconfined(t *testing.T) { sandboxtest.Run(t, sandbox.Unconfined()) }

@@ -16,10 +16,19 @@ func GitRuns(rel string) bool {
 	parts := strings.Split(strings.ToLower(rel), "/")
 	switch parts[0] {
 	case "modules", "worktrees":
-		// A module's name may hold slashes, so its own parts are found at any depth.
-		return slices.ContainsFunc(parts[1:], gitRunsName)
+		// A module's name may hold slashes, so its own parts are found at any depth, but
+		// not among its data, where a branch may have any name.
+		for _, name := range parts[1:] {
+			if slices.Contains(gitData, name) {
+				return false
+			}
+			if gitRunsName(name) || name == "config" || name == "config.worktree" || name == "config.lock" {
+				return true
+			}
+		}
+		return false
 	}
-	return gitRunsName(parts[0])
+	return gitRunsName(parts[0]) || strings.HasPrefix(parts[0], "config")
 }
 
 func gitRunsName(name string) bool {
@@ -27,7 +36,7 @@ func gitRunsName(name string) bool {
 	case "hooks", "info", "commondir", "gitdir":
 		return true
 	}
-	return strings.HasPrefix(name, "config")
+	return false
 }
 
 // gitData are the folders of a repository that hold nothing but data. They are the

@@ -46,7 +46,7 @@ func (l *launch) limit(proc *confined, pid int) error {
 	}
 	group, err := newPidsGroup(pid, or(limits.Processes, defaultProcesses))
 	if err != nil {
-		return unheld(err, "it would run as root, whose processes only a control group can limit, and none can be made")
+		return unheld(err, "it would run as root, whose processes only a control group can limit, and none can be made: run as another account, or with a writable /sys/fs/cgroup")
 	}
 	proc.onEnd(group.remove)
 	return nil
@@ -88,7 +88,7 @@ type pidsGroup struct{ dir string }
 // newPidsGroup makes a group for one process and all that it starts.
 func newPidsGroup(pid, most int) (pidsGroup, error) {
 	var errs error
-	for _, parent := range pidsParents {
+	for _, parent := range pidsParents() {
 		sweepGroups(parent)
 		dir, err := os.MkdirTemp(parent, fmt.Sprintf("holdfast-%d-", os.Getpid()))
 		if err != nil {
@@ -109,9 +109,20 @@ func newPidsGroup(pid, most int) (pidsGroup, error) {
 	return pidsGroup{}, errs
 }
 
-// pidsParents are where such a group can be: the old hierarchy of its own, or the unified
-// one.
-var pidsParents = []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}
+// pidsParents are where such a group can be: in the old hierarchy of its own; in the
+// unified one beside or below the group of this process, or at the top.
+func pidsParents() []string {
+	const unified = "/sys/fs/cgroup"
+	all := []string{unified + "/pids"}
+	own, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(own)) {
+		if group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/"); ok && group != "" && !strings.Contains(group, "..") {
+			dir := filepath.Join(unified, group)
+			all = append(all, dir, filepath.Dir(dir))
+		}
+	}
+	return append(all, unified)
+}
 
 // sweepGroups removes the empty groups of programs that were killed and could not.
 func sweepGroups(parent string) {

@@ -32,6 +32,7 @@ type place struct {
 	path     string
 	kind     kind
 	dir      bool
+	shown    bool // readable or writable by itself, whatever is stronger
 	dev, ino uint64
 }
 
@@ -75,12 +76,33 @@ func plan(p Policy) ([]place, error) {
 		}
 	}
 	for _, path := range guarded(p) {
-		all.add(path, locked)
+		all.hold(p, path, locked)
 	}
-	for _, path := range slices.Concat(p.Hidden, p.State, secretsOfRoot()) {
+	for _, path := range p.Hidden {
+		all.hold(p, path, veiled)
+	}
+	for _, path := range p.State {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			all.add(real, veiled)
+		}
+	}
+	for _, path := range secretsOfRoot() {
 		all.add(path, veiled)
 	}
 	return all.settle(), nil
+}
+
+// hold adds what is hidden or read-only. A link itself can't be held; what it leads to
+// is, when it lies in the roots and does not hold one.
+func (d draft) hold(p Policy, path string, k kind) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || !inAny(real, p.Roots) || slices.ContainsFunc(p.Roots, func(root string) bool { return within(root, real) }) {
+			return
+		}
+		path = real
+	}
+	d.add(path, k)
 }
 
 // freshFolders are private to every child and empty. What they hold is gone with it.
@@ -89,6 +111,9 @@ var freshFolders = []string{"/tmp", "/run", "/var/tmp", "/dev/shm"}
 // homes are the home directory of the policy and that of the account: HOME may lead
 // elsewhere, and the account's keys lie where they lie.
 func homes(p Policy) ([]string, error) {
+	if real, err := filepath.EvalSymlinks(p.Home); err == nil && real != p.Home {
+		return nil, bad("the path of the home directory is not real")
+	}
 	all := []string{p.Home}
 	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
 		if real, err := filepath.EvalSymlinks(u.HomeDir); err == nil && real != "/" && real != p.Home {
@@ -169,7 +194,7 @@ type draft map[string]place
 // has no more rights than this process.
 func (d draft) add(path string, k kind) bool {
 	if old, ok := d[path]; ok {
-		old.kind = max(old.kind, k)
+		old.kind, old.shown = max(old.kind, k), old.shown || k == readable || k == writable
 		d[path] = old
 		return true
 	}
@@ -181,7 +206,7 @@ func (d draft) add(path string, k kind) bool {
 	if !ok || k == fresh && !info.IsDir() {
 		return false
 	}
-	d[path] = place{path: path, kind: k, dir: info.IsDir(), dev: uint64(stat.Dev), ino: stat.Ino}
+	d[path] = place{path: path, kind: k, dir: info.IsDir(), shown: k == readable || k == writable, dev: uint64(stat.Dev), ino: stat.Ino}
 	return true
 }
 
@@ -199,14 +224,14 @@ func (d draft) settle() []place {
 		switch {
 		case d.under(path, veiled):
 			continue // whether its veil was needed or not
-		case inside && outer.kind == fresh && (p.kind == veiled || p.kind == locked):
+		case inside && outer.kind == fresh && (p.kind == veiled || p.kind == locked && !p.shown):
 			continue // it is not there
 		case p.kind == readable && (!inside || outer.kind != fresh):
 			continue // it can be read as it is
 		case p.kind == locked && (!inside || outer.kind == readable || outer.kind == locked):
 			continue // it can't be written as it is
-		case p.kind == writable && inside && outer.kind == locked:
-			continue
+		case p.kind == writable && d.under(path, locked):
+			continue // though it was said to be
 		}
 		kept[path] = p
 	}

@@ -24,9 +24,10 @@ const (
 // Where two fields speak of one path, State is the strongest, then Hidden, ReadOnly,
 // Roots and Writable, Readable. Nothing below what is hidden can be reached, nothing
 // below what is read-only can be written. Paths of Hidden, ReadOnly, State, Readable
-// and Writable that are not there are passed over, and so are symbolic links: they
-// can't be held by a mount. What a child creates or replaces under such a name is for
-// the caller to find and take away when the child has ended.
+// and Writable that are not there are passed over. A symbolic link can't be held by a
+// mount: of Hidden, ReadOnly and State what it leads to is held, within the roots. What a
+// child creates or replaces under such a name is for the caller to find and take away
+// when the child has ended.
 //
 // A folder named .git, in any case, in ReadOnly is held only where something in it
 // runs programs or leads elsewhere (GitRuns), so that commits work; the .git of every

@@ -1,3 +1,5 @@
+//go:build linux
+
 package sandboxtest
 
 import (
@@ -37,7 +39,7 @@ func Run(t *testing.T, s sandbox.Sandbox) {
 				}
 			}
 		}
-		for _, group := range [][]test{givenTests, processTests, endTests, limitTests, kernelTests, networkTests} {
+		for _, group := range [][]test{onceTests, givenTests, processTests, endTests, limitTests, kernelTests, networkTests} {
 			for _, c := range group {
 				t.Run(c.promise, func(t *testing.T) {
 					t.Parallel()

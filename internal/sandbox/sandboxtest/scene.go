@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package sandboxtest is the one suite that every sandbox has to pass: each promise of
 // docs/design/workspace.md section 7 is a case that tries to break it for real, and
 // looks at what came of it. What a sandbox refuses to run holds every promise; but

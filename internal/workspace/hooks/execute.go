@@ -66,26 +66,9 @@ func execute(ctx context.Context, c command) result {
 		_, _ = p.in.Write(c.input)
 		p.in.Close()
 	}()
-
-	exited := make(chan struct{})
-	var waited error // set when exited is closed
-	go func() { waited = g.wait(cmd); close(exited) }()
-	var killed error
-	select {
-	case <-exited:
-	case <-ctx.Done():
-		killed = ended(ctx)
-	case <-tooMuch:
-		killed = errTooMuch
-	}
-	g.kill()
-	if killed != nil {
-		select {
-		case <-exited:
-		case <-time.After(killTime):
-			return result{err: errImmortal}
-		}
-		return result{err: killed}
+	waited, err := await(ctx, &g, cmd, tooMuch)
+	if err != nil {
+		return result{err: err}
 	}
 	drain(&reading, p)
 	res := result{out: out.bytes(), errOut: errOut.bytes()}
@@ -101,6 +84,30 @@ func execute(ctx context.Context, c command) result {
 		res.err = waited
 	}
 	return res
+}
+
+// await waits for the command's end and kills what is left of its group. It kills it
+// before, when ctx ends or it prints too much: err says so then.
+func await(ctx context.Context, g *group, cmd *exec.Cmd, tooMuch <-chan struct{}) (waited, err error) {
+	exited := make(chan struct{})
+	var end error // set when exited is closed
+	go func() { end = g.wait(cmd); close(exited) }()
+	select {
+	case <-exited:
+		g.kill()
+		return end, nil
+	case <-ctx.Done():
+		err = ended(ctx)
+	case <-tooMuch:
+		err = errTooMuch
+	}
+	g.kill()
+	select {
+	case <-exited:
+	case <-time.After(killTime):
+		err = errImmortal
+	}
+	return nil, err
 }
 
 // ended is why a context ended.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -320,6 +321,73 @@ func TestWorkspaceStdoutIsMessagesAlone(t *testing.T) {
 	}
 }
 
+// sleeping counts the processes that sleep for a time that begins with the word.
+func sleeping(word string) int {
+	n := 0
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range all {
+		if b, err := os.ReadFile(f); err == nil && bytes.HasPrefix(b, []byte("sleep\x00"+word)) {
+			n++
+		}
+	}
+	return n
+}
+
+// untilAsleep waits until so many do.
+func (p *project) untilAsleep(word string, n int) {
+	p.t.Helper()
+	for range 1000 {
+		if sleeping(word) >= n {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // other programs are waited for
+	}
+	if strings.Contains(p.err.String(), "Bash is not offered") {
+		p.t.Skip("NO SANDBOX HERE, SO THIS IS NOT TESTED")
+	}
+	p.t.Fatalf("only %d run\n%s", sleeping(word), p.err)
+}
+
+// awake wants that none does within a second.
+func awake(t *testing.T, word string) {
+	t.Helper()
+	for begun := time.Now(); sleeping(word) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > time.Second {
+			t.Errorf("%d still run", sleeping(word))
+			return
+		}
+	}
+}
+
+// forking is a command whose children leave its group, its session and their parent.
+func forking() (command, word string) {
+	word = fmt.Sprintf("%d.", 100000+time.Now().UnixNano()%800000)
+	return fmt.Sprintf("(setsid bash -c 'sleep %s1 & exec sleep %s2' &) ; sleep %s3 & sleep %s4", word, word, word, word), word
+}
+
+// A call that the client cancels ends with all that it started; the session goes on.
+func TestWorkspaceCancel(t *testing.T) {
+	p := newProject(t, map[string]string{"a.txt": "x\n"})
+	p.user(`{"permissions":{"allow":["Bash"]}}`)
+	s := p.connect()
+	command, word := forking()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "Bash", Arguments: args{"command": command}})
+		done <- err
+	}()
+	p.untilAsleep(word, 4)
+	cancel()
+	awake(t, word)
+	if err := <-done; err == nil {
+		t.Error("a cancelled call was answered")
+	}
+	if text, failed := callTool(t, s, "Read", args{"file_path": "a.txt"}); failed {
+		t.Errorf("%q", text)
+	}
+}
+
 // When the peer goes, everything that it started is gone within a second.
 func TestWorkspaceDisconnect(t *testing.T) {
 	for name, leave := range map[string]func(in io.Closer, c *exec.Cmd){
@@ -330,7 +398,7 @@ func TestWorkspaceDisconnect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, nil)
 			p.user(`{"permissions":{"allow":["Bash"]}}`)
-			word := fmt.Sprintf("%d.", 100000+time.Now().UnixNano()%800000)
+			command, word := forking()
 			c := p.serving()
 			in, _ := c.StdinPipe()
 			out, _ := c.StdoutPipe()
@@ -338,37 +406,13 @@ func TestWorkspaceDisconnect(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
-			command := fmt.Sprintf("(setsid bash -c 'sleep %s1 & exec sleep %s2' &) ; sleep %s3 & sleep %s4", word, word, word, word)
 			for id, background := range []bool{true, false} {
 				fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Bash","arguments":{"command":%q,"run_in_background":%v}}}`+"\n", id+2, command, background)
 			}
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			sleeping := func() int {
-				n := 0
-				all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-				for _, f := range all {
-					if b, err := os.ReadFile(f); err == nil && bytes.HasPrefix(b, []byte("sleep\x00"+word)) {
-						n++
-					}
-				}
-				return n
-			}
-			for i := 0; sleeping() < 8; i++ {
-				if i == 1000 {
-					if strings.Contains(p.err.String(), "Bash is not offered") {
-						t.Skip("NO SANDBOX HERE, SO THIS IS NOT TESTED")
-					}
-					t.Fatalf("only %d run\n%s", sleeping(), p.err)
-				}
-				time.Sleep(10 * time.Millisecond) // other programs are waited for
-			}
+			p.untilAsleep(word, 8)
 			leave(in, c)
-			for begun := time.Now(); sleeping() > 0; time.Sleep(10 * time.Millisecond) {
-				if time.Since(begun) > time.Second {
-					t.Errorf("%d still run", sleeping())
-					break
-				}
-			}
+			awake(t, word)
 			_ = c.Wait()
 		})
 	}

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
@@ -52,21 +50,6 @@ func TestReadLimitsAndImages(t *testing.T) {
 		t.Errorf("%+v", a.Content)
 	}
 	r.call("Read", "file_path", "big").fails("more than the 10485760")
-}
-
-// What is no regular file is not opened, and nothing waits for it.
-func TestReadOpensOnlyFiles(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no named pipes in folders")
-	}
-	r := newRig(t, setup{files: map[string]string{"real": "x"}, mode: acceptEdits})
-	r.must(syscall.Mkfifo(r.path("pipe"), 0o600))
-	r.call("Read", "file_path", "pipe").fails("a named pipe")
-	r.call("Write", "file_path", "pipe", "content", "x").fails("a named pipe")
-	r.must(os.Symlink("/dev/zero", r.path("zero")))
-	r.call("Read", "file_path", "zero").refused(dispatch.BySandbox)
-	r.must(os.Symlink("real", r.path("link")))
-	r.call("Read", "file_path", "link").ok("     1→x")
 }
 
 func TestWrite(t *testing.T) {

@@ -40,6 +40,7 @@ type rig struct {
 	desk    *call.Desk
 	ledger  *ledger.Ledger
 	journal *journal
+	options workspace.Options // of the server
 }
 
 // journal is an audit in memory.
@@ -148,10 +149,11 @@ func (r *rig) open(s setup) {
 	r.must(err)
 	r.session = filepath.Join(r.o.State, "session")
 	log := slog.New(slog.NewTextHandler(r.t.Output(), nil))
-	r.server, err = workspace.New(workspace.Options{
+	r.options = workspace.Options{
 		Name: "workspace", Session: "session", Folder: r.session, Roots: set.Roots, Policy: p, Judge: j, Hooks: h,
 		Shell: shell, Search: search, Ledger: r.ledger, Now: time.Now, Log: log,
-	})
+	}
+	r.server, err = workspace.New(r.options)
 	r.must(err)
 	r.desk, err = call.New(call.Options{
 		Tools: r.server.Tools(), Rules: r.server, Upstream: r.server, Journal: r.journal,

@@ -55,6 +55,8 @@ func (s *Server) look(contents bool) *survey {
 			return s.visit(v, e, contents)
 		})
 	}
+	slices.Sort(v.hidden)
+	slices.Sort(v.readOnly)
 	return v
 }
 
@@ -104,7 +106,7 @@ func (v *survey) git(e entry) {
 		return
 	}
 	defer sub.Close()
-	walkFolder(sub, e.real, nil, false, func(in entry) bool {
+	walkFolder(sub, e.real, nil, func(in entry) bool {
 		rel, err := filepath.Rel(e.real, in.real)
 		if err != nil {
 			return false

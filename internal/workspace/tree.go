@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
@@ -170,7 +172,8 @@ type entry struct {
 
 // walk visits everything below a judged folder, each folder before what is in it. visit
 // says whether to go into a folder. What can't be read is passed over, and no link is
-// followed. A single file is visited alone.
+// followed. A single file is visited alone. One visit is made at a time, and folders
+// beside each other come in any order.
 func (t *tree) walk(from policy.Resolved, visit func(entry) (descend bool)) error {
 	at, err := t.find(from, false)
 	if err != nil {
@@ -198,11 +201,26 @@ func (t *tree) walk(from policy.Resolved, visit func(entry) (descend bool)) erro
 	if above.match(from.Real, true) {
 		above = nil // who asks for an ignored folder means what is in it
 	}
-	walkFolder(folder, from.Real, above, false, visit)
+	walkFolder(folder, from.Real, above, visit)
 	return nil
 }
 
-func walkFolder(r *os.Root, real string, above *ignores, all bool, visit func(entry) bool) {
+func walkFolder(r *os.Root, real string, above *ignores, visit func(entry) bool) {
+	w := walker{visit: visit, helpers: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
+	w.folder(r, real, above, false)
+	w.helping.Wait()
+}
+
+// walker goes through a tree with as many goroutines as there are processors: nearly all
+// of the time is spent asking the system.
+type walker struct {
+	mu      sync.Mutex // of visit
+	visit   func(entry) bool
+	helpers chan struct{}
+	helping sync.WaitGroup
+}
+
+func (w *walker) folder(r *os.Root, real string, above *ignores, all bool) {
 	f, err := r.Open(".")
 	if err != nil {
 		return
@@ -210,6 +228,31 @@ func walkFolder(r *os.Root, real string, above *ignores, all bool, visit func(en
 	list, _ := f.ReadDir(-1)
 	_ = f.Close()
 	here := above.with(r, real, list)
+	for _, e := range w.visitAll(r, real, list, here, all) {
+		sub, err := enter(r, e.name, e.info)
+		if err != nil {
+			continue
+		}
+		below := func() {
+			w.folder(sub, e.real, here, e.ignored)
+			_ = sub.Close()
+		}
+		select {
+		case w.helpers <- struct{}{}:
+			w.helping.Go(func() {
+				below()
+				<-w.helpers
+			})
+		default:
+			below()
+		}
+	}
+}
+
+// visitAll visits what is in a folder, and gives the folders to go into.
+func (w *walker) visitAll(r *os.Root, real string, list []fs.DirEntry, here *ignores, all bool) (into []entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, d := range list {
 		info, err := d.Info() // of a folder in a Root: it was looked at when it was listed
 		if err != nil {
@@ -217,12 +260,9 @@ func walkFolder(r *os.Root, real string, above *ignores, all bool, visit func(en
 		}
 		e := entry{spot: spot{Root: r, name: d.Name()}, real: real + string(filepath.Separator) + d.Name(), info: info, inside: all}
 		e.ignored = all || here.match(e.real, d.IsDir())
-		if !visit(e) || !d.IsDir() {
-			continue
-		}
-		if sub, err := enter(r, d.Name(), info); err == nil {
-			walkFolder(sub, e.real, here, e.ignored, visit)
-			_ = sub.Close()
+		if w.visit(e) && d.IsDir() {
+			into = append(into, e)
 		}
 	}
+	return into
 }

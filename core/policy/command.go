@@ -124,7 +124,7 @@ func (s *script) command(part *shell.Part) finding {
 func (s *script) meets(e Effect, part *shell.Part) int {
 	law := s.bash[e]
 	for i := range law.patterns {
-		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].May(*part) {
+		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].May(part) {
 			return min(rule, law.bare)
 		}
 	}
@@ -134,7 +134,7 @@ func (s *script) meets(e Effect, part *shell.Part) int {
 // covered gives the first allow rule that certainly means a part.
 func (s *script) covered(law bashLaw, part *shell.Part) int {
 	for i := range law.patterns {
-		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].Covers(*part) {
+		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].Covers(part) {
 			return min(rule, law.bare)
 		}
 	}

@@ -31,7 +31,7 @@ func suggest(part *shell.Part) string {
 		patterns = append(patterns, words[0]+" *") // some word is not literal, or there are too many
 	}
 	for _, text := range patterns {
-		if p, err := shell.ParsePattern(text); err == nil && p.AnyProgram() == "" && p.Covers(*part) {
+		if p, err := shell.ParsePattern(text); err == nil && p.AnyProgram() == "" && p.Covers(part) {
 			return quoted("Bash(" + text + ")")
 		}
 	}

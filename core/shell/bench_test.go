@@ -36,9 +36,9 @@ func decide(t testing.TB, rules []Pattern, command string) {
 	for i := range s.Parts {
 		for k, p := range rules {
 			if k%2 == 0 {
-				p.May(s.Parts[i])
+				p.May(&s.Parts[i])
 			} else {
-				p.Covers(s.Parts[i])
+				p.Covers(&s.Parts[i])
 			}
 		}
 	}
@@ -112,8 +112,8 @@ func TestHardCommands(t *testing.T) {
 				for i := range s.Parts {
 					size += len(s.Parts[i].Text) + len(s.Parts[i].form)
 					for _, p := range rules {
-						p.Covers(s.Parts[i])
-						p.May(s.Parts[i])
+						p.Covers(&s.Parts[i])
+						p.May(&s.Parts[i])
 					}
 				}
 				if size > 300*MaxCommand {

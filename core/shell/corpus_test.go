@@ -135,12 +135,12 @@ func judge(t *testing.T, c *corpusCase, command string) (decision, stage, rule s
 }
 
 // first gives the first rule that meets a part or one of its targets.
-func first(rules []string, parts []Part, meets func(Pattern, Part) bool) string {
+func first(rules []string, parts []Part, meets func(Pattern, *Part) bool) string {
 	for _, r := range rules {
 		for _, part := range parts {
 			if inner, ok := strings.CutPrefix(r, "Bash("); ok {
 				p, err := ParsePattern(strings.TrimSuffix(inner, ")"))
-				if err == nil && meets(p, part) {
+				if err == nil && meets(p, &part) {
 					return r
 				}
 				continue
@@ -184,7 +184,7 @@ func allowed(part *Part, rules []string) (ok bool, rule string) {
 		if !isBash {
 			continue
 		}
-		if p, err := ParsePattern(strings.TrimSuffix(inner, ")")); err == nil && p.Covers(*part) {
+		if p, err := ParsePattern(strings.TrimSuffix(inner, ")")); err == nil && p.Covers(part) {
 			ok, rule = true, r
 		}
 	}

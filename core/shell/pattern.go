@@ -227,7 +227,7 @@ func patternForm(words []word, n int) string {
 
 // Covers reports whether the part is certainly one that the pattern means: for allow
 // rules. It is false for every opaque part.
-func (p Pattern) Covers(part Part) bool {
+func (p Pattern) Covers(part *Part) bool {
 	if p.meaning == nil || part.shape == nil || part.Opaque != "" || part.form == "" {
 		return false
 	}
@@ -247,7 +247,7 @@ func (p Pattern) Covers(part Part) bool {
 
 // May reports whether the part could be one that the pattern means: for deny and ask
 // rules. It is true for every opaque part.
-func (p Pattern) May(part Part) bool {
+func (p Pattern) May(part *Part) bool {
 	switch {
 	case p.meaning == nil:
 		return false

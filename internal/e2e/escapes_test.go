@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -394,44 +395,59 @@ type peerOf struct {
 	in     *os.File
 	lines  chan []byte
 	stderr bytes.Buffer
-	done   chan struct{}
 	asked  int
 	closed sync.Once
 }
 
 func startPeer(t *testing.T, bin string, args, env []string) *peerOf {
 	t.Helper()
-	in, toServer, err := os.Pipe()
+	p, err := newPeer(bin, args, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peerOf{in: toServer, lines: make(chan []byte, 64), done: make(chan struct{})}
+	t.Cleanup(p.close)
+	return p
+}
+
+func newPeer(bin string, args, env []string) (*peerOf, error) {
+	in, toServer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p := &peerOf{in: toServer, lines: make(chan []byte, 64)}
 	p.cmd = exec.CommandContext(context.Background(), bin, args...)
 	p.cmd.Stdin, p.cmd.Stderr, p.cmd.Env = in, &p.stderr, env
 	p.cmd.Dir = os.TempDir()
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	_ = in.Close()
-	go func() {
-		defer close(p.lines)
-		r := bufio.NewReaderSize(out, 1<<20)
-		for {
-			line, err := r.ReadBytes('\n')
-			if len(line) > 0 {
-				p.lines <- line
-			}
-			if err != nil {
-				return
-			}
+	go p.read(out)
+	return p, nil
+}
+
+func (p *peerOf) read(out io.Reader) {
+	defer close(p.lines)
+	r := bufio.NewReaderSize(out, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 0 {
+			p.lines <- line
 		}
-	}()
-	t.Cleanup(p.close)
-	return p
+		if err != nil {
+			return
+		}
+	}
+}
+
+// abandon ends a server that nothing is wanted of any more.
+func (p *peerOf) abandon() {
+	_ = p.cmd.Process.Kill()
+	p.close()
 }
 
 func (p *peerOf) initialize() {

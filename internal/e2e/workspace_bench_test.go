@@ -3,13 +3,11 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -122,59 +120,9 @@ func (a *attempt) peer() *peerOf {
 	return p
 }
 
-func (p *peerOf) tool(b *testing.B, name string, args map[string]any) {
-	raw, err := json.Marshal(map[string]any{"name": name, "arguments": args})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if answer := string(p.ask("tools/call", string(raw))); !strings.Contains(answer, `"result"`) || strings.Contains(answer, `"isError":true`) {
-		b.Fatal(answer)
-	}
-}
-
 // BenchmarkStart is from the start of a server to its first answer, to starting
 // /bin/true. At most 20 is promised.
 func BenchmarkStart(b *testing.B) {
 	a := benchServer(b, 1000)
 	turns(b, func() { a.peer().abandon() }, runTrue(b), "of_true")
-}
-
-// BenchmarkRead is Read of a file of 1 MiB with all its lines, to plain reading by a
-// program that is asked over the same kind of pipe and sends the bytes as one JSON
-// string. At most 3 is promised.
-func BenchmarkRead(b *testing.B) {
-	a := benchServer(b, 1)
-	name := filepath.Join(a.ws, "large.txt")
-	line := strings.Repeat("x", 63) + "\n"
-	if err := os.WriteFile(name, []byte(strings.Repeat(line, 1<<20/len(line))), 0o644); err != nil {
-		b.Fatal(err)
-	}
-	p := a.peer()
-	defer p.close()
-	turns(b, func() { p.tool(b, "Read", map[string]any{"file_path": "large.txt", "limit": 100_000}) },
-		func() {
-			if err := exec.Command("cat", name).Run(); err != nil {
-				b.Fatal(err)
-			}
-		}, "of_cat")
-}
-
-// BenchmarkConfined is `true` by Bash, to the same command by bash alone: what the whole
-// journey costs, the sandbox and the ledger too. The sandbox alone is measured in
-// internal/sandbox. It must grow linearly with the files of the workspace.
-func BenchmarkConfined(b *testing.B) {
-	for _, files := range []int{100, 1000, 10_000} {
-		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
-			a := benchServer(b, files)
-			p := a.peer()
-			defer p.close()
-			p.tool(b, "Bash", map[string]any{"command": "true"})
-			turns(b, func() { p.tool(b, "Bash", map[string]any{"command": "true"}) },
-				func() {
-					if err := exec.Command("bash", "--noprofile", "--norc", "-c", "true").Run(); err != nil {
-						b.Fatal(err)
-					}
-				}, "of_bash")
-		})
-	}
 }

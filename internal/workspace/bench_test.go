@@ -48,20 +48,19 @@ func BenchmarkRead(b *testing.B) {
 	line := strings.Repeat("0123456789", 8)[:79] + "\n"
 	r := newRig(b, setup{files: map[string]string{"big": strings.Repeat(line, 1<<20/80)}})
 	big := call.Request{Caller: dispatch.Local(), Face: dispatch.Face{Server: "workspace"}, Name: "Read", Params: []byte(`{"name":"Read","arguments":{"file_path":"big"}}`)}
-	var plain time.Duration
+	var called, plain time.Duration
 	for b.Loop() {
+		begun := time.Now()
 		if reply, refusal, err := r.desk.Do(b.Context(), big); refusal != nil || err != nil || len(reply.Result) < 100_000 {
 			b.Fatal(refusal, err)
 		}
-		b.StopTimer()
-		begun := time.Now()
+		between := time.Now()
 		if _, err := os.ReadFile(r.path("big")); err != nil {
 			b.Fatal(err)
 		}
-		plain += time.Since(begun)
-		b.StartTimer()
+		called, plain = called+between.Sub(begun), plain+time.Since(between)
 	}
-	b.ReportMetric(float64(b.Elapsed())/float64(plain), "x-plain")
+	b.ReportMetric(float64(called)/float64(plain), "x-plain")
 }
 
 // BenchmarkGlob is a walk through a tree.

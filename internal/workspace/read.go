@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
@@ -53,7 +54,10 @@ func (s *Server) read(in *judge.ReadInput, paths []policy.Resolved) result {
 	if info.Size() > most {
 		return failure("%s has %d bytes, more than the %d that are read. Search in it with Grep, or let Bash show a part of it.", in.FilePath, info.Size(), most)
 	}
-	raw, err := readAll(f, info.Size(), most)
+	buf := contents.Get().(*bytes.Buffer)
+	buf.Reset()
+	defer contents.Put(buf) // nothing of the result lies in it
+	raw, err := readInto(buf, f, info.Size(), most)
 	if err != nil {
 		return unopened(in.FilePath, err)
 	}
@@ -61,7 +65,7 @@ func (s *Server) read(in *judge.ReadInput, paths []policy.Resolved) result {
 		s.note(real, markOf(raw))
 	}
 	if mime := imageType(raw); mime != "" {
-		return result{image: raw, mime: mime}
+		return result{image: bytes.Clone(raw), mime: mime}
 	}
 	text, _, ok := decode(raw)
 	if !ok {
@@ -84,7 +88,16 @@ func unopened(path string, err error) result {
 // readAll reads a file of about size bytes; of a file that grows meanwhile over the
 // limit it is an error.
 func readAll(f io.Reader, size, most int64) ([]byte, error) {
-	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	return readInto(new(bytes.Buffer), f, size, most)
+}
+
+// contents are what files were read into and may be again: most of what reading a large
+// file costs is getting memory for it.
+var contents = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// readInto is readAll into an empty buffer, of which the result is a part.
+func readInto(b *bytes.Buffer, f io.Reader, size, most int64) ([]byte, error) {
+	b.Grow(int(size) + bytes.MinRead)
 	n, err := b.ReadFrom(io.LimitReader(f, most+1))
 	if err == nil && n > most {
 		err = fmt.Errorf("it has more than %d bytes", most)

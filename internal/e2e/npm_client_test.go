@@ -17,8 +17,10 @@ import (
 func TestPublishedClient(t *testing.T) {
 	needSandbox(t)
 	script := filepath.Join(filepath.Dir(npm(t, "@modelcontextprotocol/server-everything").Args[0]), "../../../../client.mjs")
-	a := newAttempt(t, escape{Setup: `mkdir src; printf 'one\ntwo\n' > src/a.txt; printf %s key > .env`,
-		Contract: "version: 1\nrules:\n  - {glob: '.env', read: deny, reason: keys stay here}\n"}, holdfastBinary(t), lure{})
+	a := newAttempt(t, escape{
+		Setup:    `mkdir src; printf 'one\ntwo\n' > src/a.txt; printf %s key > .env`,
+		Contract: "version: 1\nrules:\n  - {glob: '.env', read: deny, reason: keys stay here}\n",
+	}, holdfastBinary(t), lure{})
 	a.setUp()
 	calls := []map[string]any{
 		{"name": "Read", "arguments": map[string]any{"file_path": "src/a.txt"}},

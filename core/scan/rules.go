@@ -18,6 +18,10 @@ type rule struct {
 	names  bool  // looked for in the names of properties alone
 	unless mask  // meanings that, just before it, make it no phrase
 	absent mask  // meanings that may stand nowhere in the sentence
+	whole  bool  // only in the description of the tool itself
+	param  bool  // only in descriptions inside of its schemas
+	later  bool  // not in the sentence that says what the tool is
+	off    mask  // meanings that the tool is not about
 }
 
 // step is one token of a phrase.
@@ -40,7 +44,7 @@ const before = 5
 
 // readRules reads phrases.txt: one rule a line,
 //
-//	id check hard|soft [any:WORDS] [across] [names] [unless:a|b] [absent:a|b] = step step ...
+//	id check hard|soft [any:WORDS] [across] [names] [later] [whole] [param] [unless:a|b] [absent:a|b] [off:a|b] = step step ...
 //
 // A step is meanings with | between them; one with &base counts only where the word
 // stands in its plain form, as in an order; ! adds meanings that the token must not
@@ -150,6 +154,14 @@ func (l *lexicon) readOption(r *rule, o string) error {
 		r.names = true
 	case "across":
 		r.across = true
+	case "later":
+		r.later = true
+	case "whole":
+		r.whole = true
+	case "param":
+		r.param = true
+	case "off":
+		r.off, err = l.set(value)
 	case "unless":
 		r.unless, err = l.set(value)
 	case "absent":

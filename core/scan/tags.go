@@ -31,6 +31,9 @@ func (r *reading) checkTags() {
 		if t.flags&(hasHash|hasColon|hasUpper) != 0 {
 			r.roleLines(i, t.s)
 		}
+		if t.flags&hasQuote != 0 {
+			r.roleFences(i, t.s)
+		}
 		if t.flags&hasUpper != 0 && strings.Contains(t.s, "---") {
 			r.rules(i, t.s)
 		}
@@ -203,6 +206,23 @@ func (r *reading) rules(text int, s string) {
 			r.hit(r.position(text, start, inner+n+3), text, start, inner+n+3)
 		}
 		from = inner + n
+	}
+}
+
+// roleFences finds a block of code that is named after a role, as if it were what
+// that role said.
+func (r *reading) roleFences(text int, s string) {
+	for from := 0; ; {
+		k := strings.Index(s[from:], "```")
+		if k < 0 {
+			return
+		}
+		start := from + k
+		from = start + 3
+		name, _, _ := strings.Cut(s[from:min(len(s), from+16)], "\n")
+		if isAny(strings.TrimSpace(name), []string{"system", "assistant", "developer", "admin"}) {
+			r.hit(Soft, text, start, from+len(name))
+		}
 	}
 }
 

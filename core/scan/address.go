@@ -183,6 +183,9 @@ func secretPath(run []byte) bool {
 // payee is where the number of a bank account (ISO 13616) or the address of a
 // wallet that begins with b[start:end] ends; 0 when there is none.
 func payee(b []byte, start, end int) int {
+	if end-start >= 42 && end-start <= 62 && bytes.HasPrefix(b[start:end], []byte("bc1")) {
+		return end
+	}
 	if end-start == 42 && b[start] == '0' && b[start+1] == 'x' && allHex(string(b[start+2:end])) {
 		return end
 	}

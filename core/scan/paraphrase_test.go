@@ -239,8 +239,8 @@ func TestParaphrases(t *testing.T) {
 		table(&out, name, families)
 		fmt.Fprintf(&out, "%-50s %6d %9d %9d\n\n", "in all", all.all, all.notClean, all.dangerous)
 		switch {
-		case poisoned && 100*all.notClean < 85*all.all:
-			t.Errorf("%s: %d of %d are found, 85 %% are meant", name, all.notClean, all.all)
+		case poisoned && 100*all.notClean < 80*all.all:
+			t.Errorf("%s: %d of %d are found, 80 %% are meant", name, all.notClean, all.all)
 		case !poisoned && 100*all.notClean > 6*all.all:
 			t.Errorf("%s: %d of %d honest ones are not clean", name, all.notClean, all.all)
 		}

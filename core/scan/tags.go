@@ -258,7 +258,7 @@ func (r *reading) heading(text int, s string, i int) {
 		end++
 	}
 	title := strings.TrimSpace(s[i+level : min(end, len(s))])
-	opens := end < len(s) && s[end] == ':'
+	opens := end < len(s) && (s[end] == ':' || s[end] == '#' && shouted(title))
 	if level >= 2 && (hasOrder(title) || opens && role(title) && !strings.EqualFold(title, "user") && !strings.EqualFold(title, "important")) {
 		r.hit(r.position(text, i, end), text, i, end)
 	}

@@ -35,14 +35,15 @@ func TestFloorsAnswerAlike(t *testing.T) {
 		t.Fatalf("%d cases, want 2", len(cases))
 	}
 	for _, c := range cases {
-		if len(c.figures) != 3 {
-			t.Fatalf("%s, %d: %d targets, want 3", c.transport, c.payload, len(c.figures))
+		if len(c.figures) != 4 {
+			t.Fatalf("%s, %d: %d targets, want 4", c.transport, c.payload, len(c.figures))
 		}
 		for i, f := range c.figures {
 			if f.p50 <= 0 || f.p99 < f.p50 || f.rate <= 0 || f.calls == 0 {
 				t.Errorf("%s, %d: %+v", c.transport, c.payload, f)
 			}
-			if i == direct && f.direct != (ratios{1, 1, 1}) || i == forwarder && f.forward != (ratios{1, 1, 1}) {
+			if i == direct && f.direct != (ratios{1, 1, 1}) || i == forwarder && f.forward != (ratios{1, 1, 1}) ||
+				(f.record == ratios{1, 1, 1}) != (i == recorder) {
 				t.Errorf("%s is not the measure of itself: %+v", f.name, f)
 			}
 		}

@@ -23,6 +23,7 @@ type figures struct {
 	calls    int
 	// Medians of the ratios within a round.
 	direct, forward ratios
+	record          ratios // of a write; else zero
 }
 
 // ratios are a target's figures divided by another's of the same round.
@@ -110,6 +111,9 @@ func compareCase(ctx context.Context, p plan, transport string, payload int) (o 
 	o = outcome{transport: transport, payload: payload}
 	for i, t := range targets {
 		f := summarize(t.name, samples[i], samples[direct], samples[forwarder])
+		if t.tool == targets[recorder].tool {
+			f.record = ofRounds(samples[i], samples[recorder])
+		}
 		f.cpu = spent[i] / time.Duration(f.calls)
 		u, err := usage(t.pids)
 		if err != nil {

@@ -1,7 +1,8 @@
 // Command bench measures what Holdfast adds to a tool call. In one run, in turns,
 // it calls one echo server direct, through a proxy that only reads each envelope
 // and passes the bytes on, through a forwarder built of the official SDK that
-// checks nothing, and through Holdfast as a user runs it.
+// checks nothing (once plain, and for a write once with a record), and through
+// Holdfast as a user runs it.
 //
 // Each is a process of its own; traffic stays on the loopback interface. How to
 // read the figures stands in docs/performance.md, which -write renews.
@@ -9,7 +10,7 @@
 // The first argument may name one of the parts, which the run starts by itself:
 //
 //	bench echo    [-http ADDR]                     the echo server, over stdio without -http
-//	bench forward [-http ADDR] (-url U | COMMAND)  the forwarder of the official SDK
+//	bench forward [-http ADDR] [-record FILE] (-url U | COMMAND)  the forwarder of the official SDK
 //	bench bytes   [-http ADDR] (-url U | COMMAND)  the proxy that passes bytes on
 package main
 
@@ -58,6 +59,7 @@ type partFlags struct {
 	http    string   // loopback address; empty: stdio
 	url     string   // of the upstream, over streamable HTTP
 	command []string // of the upstream, over stdio
+	record  string   // the file in which the forwarder writes calls down
 }
 
 func parsePart(name string, args []string) (partFlags, error) {
@@ -65,6 +67,7 @@ func parsePart(name string, args []string) (partFlags, error) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.StringVar(&f.http, "http", "", "loopback address to listen on; empty: stdio")
 	fs.StringVar(&f.url, "url", "", "URL of the upstream")
+	fs.StringVar(&f.record, "record", "", "file in which the forwarder writes a call down before it forwards it")
 	if err := fs.Parse(args); err != nil {
 		return f, err
 	}

@@ -12,16 +12,21 @@ import (
 )
 
 // columns of a case, for the terminal and the page.
-var columns = []string{"", "p50", "p99", "calls/s", "CPU a call", "RSS", "p50 ×", "p99 ×", "calls/s ×", "p50 × SDK", "calls/s × SDK"}
+var columns = []string{"", "p50", "p99", "calls/s", "CPU a call", "RSS", "p50 ×", "p99 ×", "calls/s ×", "p50 × SDK", "calls/s × SDK", "p50 × record", "calls/s × record"}
 
 func (f figures) cells() []string {
 	return []string{
 		f.name, short(f.p50), short(f.p99), fmt.Sprintf("%.0f", f.rate), short(f.cpu), size(int(f.rss)),
-		times(f.direct.p50), times(f.direct.p99), times(f.direct.rate), times(f.forward.p50), times(f.forward.rate),
+		times(f.direct.p50), times(f.direct.p99), times(f.direct.rate), times(f.forward.p50), times(f.forward.rate), times(f.record.p50), times(f.record.rate),
 	}
 }
 
-func times(v float64) string { return fmt.Sprintf("%.2f", v) }
+func times(v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", v)
+}
 
 // short is a duration with three digits.
 func short(d time.Duration) string {

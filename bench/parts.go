@@ -49,8 +49,18 @@ func echo(ctx context.Context, f partFlags) error {
 }
 
 // forward is the floor of every gateway that is built of the official SDK: its
-// server in front of one session of its client. It checks nothing.
+// server in front of one session of its client. It checks nothing. With a file to
+// record in it is the floor of those that keep an audit, too: before it forwards a
+// call of a tool that may change something, a line about it is on the disk.
 func forward(ctx context.Context, f partFlags) error {
+	var log *ledger
+	if f.record != "" {
+		var err error
+		if log, err = openLedger(f.record); err != nil {
+			return err
+		}
+		defer log.close()
+	}
 	var t mcp.Transport = &mcp.StreamableClientTransport{Endpoint: f.url, DisableStandaloneSSE: true, HTTPClient: httpClient()}
 	if f.url == "" {
 		t = &mcp.CommandTransport{Command: exec.CommandContext(ctx, f.command[0], f.command[1:]...)}
@@ -66,7 +76,13 @@ func forward(ctx context.Context, f partFlags) error {
 		if err != nil {
 			return err
 		}
+		effect := tool.Annotations == nil || !tool.Annotations.ReadOnlyHint
 		s.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if log != nil && effect {
+				if err := log.write(r.Params.Name, r.Params.Arguments); err != nil {
+					return nil, err
+				}
+			}
 			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
 		})
 	}

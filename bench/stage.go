@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -23,6 +24,7 @@ type target struct {
 const (
 	direct    = 0
 	forwarder = 2
+	recorder  = 3 // the forwarder that writes a call down first, for a write
 )
 
 // floors in the place of Holdfast's binary measures what it is compared with alone.
@@ -60,6 +62,16 @@ func stage(ctx context.Context, p plan, transport string) ([]*target, func() err
 	return targets, s.stop, err
 }
 
+// record gives a file for the forwarder that records, where Holdfast's data is too.
+func record(s *stopper) (string, error) {
+	dir, err := os.MkdirTemp("", "holdfast-bench-")
+	if err != nil {
+		return "", err
+	}
+	s.add(func() error { return os.RemoveAll(dir) })
+	return filepath.Join(dir, "record"), nil
+}
+
 // httpSessions is how many agents call at a time over HTTP.
 const httpSessions = 8
 
@@ -80,6 +92,14 @@ func stageHTTP(ctx context.Context, p plan, s *stopper) ([]*target, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := record(s)
+	if err != nil {
+		return nil, err
+	}
+	recording, err := start(ctx, s, me, "forward", "-http", "127.0.0.1:0", "-record", file, "-url", up.said)
+	if err != nil {
+		return nil, err
+	}
 	type way struct {
 		name, tool, url, token string
 		pids                   []int
@@ -88,6 +108,7 @@ func stageHTTP(ctx context.Context, p plan, s *stopper) ([]*target, error) {
 		{"direct", "echo_read", up.said, "", nil},
 		{"byte proxy", "echo_read", pass.said, "", []int{pass.pid}},
 		{"SDK forwarder", "echo_read", sdk.said, "", []int{sdk.pid}},
+		{"SDK forwarder that records, a write", "echo_write", recording.said, "", []int{recording.pid}},
 	}
 	if p.holdfast != floors {
 		h, err := startHoldfast(ctx, p, s, server{URL: up.said, Type: "http"})
@@ -119,6 +140,10 @@ func stageStdio(ctx context.Context, p plan, s *stopper) ([]*target, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := record(s)
+	if err != nil {
+		return nil, err
+	}
 	var targets []*target
 	add := func(name, tool string, middle []int, command ...string) error {
 		c, err := newStdio(ctx, command...)
@@ -143,7 +168,8 @@ func stageStdio(ctx context.Context, p plan, s *stopper) ([]*target, error) {
 	err = errors.Join(
 		add("direct", "echo_read", nil, me, "echo"),
 		add("byte proxy", "echo_read", nil, me, "bytes", me, "echo"),
-		add("SDK forwarder", "echo_read", nil, me, "forward", me, "echo"))
+		add("SDK forwarder", "echo_read", nil, me, "forward", me, "echo"),
+		add("SDK forwarder that records, a write", "echo_write", nil, me, "forward", "-record", file, me, "echo"))
 	if err != nil || p.holdfast == floors {
 		return targets, err
 	}

@@ -52,6 +52,7 @@ type daemon struct {
 	intake  *intake.Intake
 	desk    *desk
 	gateway *gateway.Gateway
+	joined  *joined // agents of holdfast stdio
 
 	defaultsSince time.Time // when the data came under newer defaults; zero: never
 
@@ -145,6 +146,9 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Limits:  gateway.Limits{Message: limits.Message, Sessions: limits.Sessions, Idle: limits.Idle},
 		Version: version, Now: time.Now, Log: d.log,
 	})
+	if err == nil {
+		d.joined = newJoined(d.gateway, limits.Message)
+	}
 	return err
 }
 
@@ -251,6 +255,7 @@ func (d *daemon) listen() error {
 	mcp := d.gateway.LocalHandler()
 	local.Handle("/mcp", mcp)
 	local.Handle("/mcp/", mcp)
+	local.Handle(agentPath, d.joined)
 	local.Handle("/", admin.New(d.adminOptions(), peerOf))
 	if d.tcp {
 		d.mcp = "http://" + d.listener.Addr().String() + "/mcp"
@@ -298,12 +303,18 @@ func (d *daemon) auditHealth() error { return d.store.Healthy() }
 func (d *daemon) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
+	if d.joined != nil {
+		d.joined.drain()
+	}
 	var closed sync.WaitGroup
 	for _, s := range d.servers {
 		closed.Go(func() { _ = s.Shutdown(ctx) })
 	}
 	if d.desk != nil {
 		d.desk.drained(ctx)
+	}
+	if d.joined != nil {
+		d.joined.end(ctx)
 	}
 	if d.gateway != nil {
 		d.gateway.Close()

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
-	"github.com/holdfast-mcp/holdfast/core/dispatch"
-	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/wire"
 )
 
@@ -63,13 +60,20 @@ func (a *app) stdio(ctx context.Context, server string) error {
 	watching, done := context.WithCancel(ctx)
 	defer done()
 	go d.watch(watching)
-	conn := newAgentConn(a.in, a.out, s.config.Limits.Message, a.badLine)
+	conn := a.agent(s.config.Limits.Message)
 	defer conn.Close()
-	err = d.gateway.ServeConn(ctx, conn, server, dispatch.Local())
+	err = d.gateway.ServeConn(ctx, conn, server, func() time.Duration { return grace })
 	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// agent is the agent on standard input and output.
+func (a *app) agent(limit int) wire.Conn {
+	in := withoutBlocking(a.in, os.O_RDONLY)
+	closer, _ := in.(io.Closer)
+	return wire.NewAgentConn(in, withoutBlocking(a.out, os.O_WRONLY), closer, limit, a.badLine)
 }
 
 // badLine reports a line of the agent that is no message, and goes on.
@@ -99,79 +103,4 @@ func waitReachable(ctx context.Context, socket string) bool {
 		}
 	}
 	return false
-}
-
-// bridge carries messages between the agent's lines and the daemon's MCP endpoint
-// on the socket, byte for byte.
-func (a *app) bridge(ctx context.Context, socket, server string) error {
-	url := "http://localhost/mcp"
-	if server != "" {
-		url += "/server/" + segment(server)
-	}
-	daemon, err := wire.HTTPClient{URL: url, Client: &http.Client{Transport: socketTransport(socket)}}.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	b := &bridge{agent: newAgentConn(a.in, a.out, 0, a.badLine), daemon: daemon}
-	defer b.agent.Close()
-	defer b.daemon.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	back := make(chan error, 1)
-	go func() { back <- b.toAgent(ctx) }()
-	forth := make(chan error, 1)
-	go func() { forth <- b.toDaemon(ctx) }()
-	select {
-	case err = <-back:
-	case err = <-forth:
-	case <-ctx.Done():
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return fault.Wrap(err, fault.Unavailable, "the connection to Holdfast is gone: "+plain(err), "`holdfast status` shows whether it runs; start the agent again")
-}
-
-type bridge struct{ agent, daemon wire.Conn }
-
-// toDaemon carries until the agent leaves. A request is not waited for, so that
-// others overtake it; but initialize is, for it names the session of what follows.
-func (b *bridge) toDaemon(ctx context.Context) error {
-	for {
-		m, err := b.agent.Receive(ctx)
-		if err != nil {
-			return err
-		}
-		if m.Kind != wire.Request {
-			if err := b.daemon.Send(ctx, m.Raw); err != nil && ctx.Err() == nil && m.Kind == wire.Response {
-				return err
-			}
-			continue
-		}
-		if m.Method == "initialize" {
-			b.send(ctx, m)
-		} else {
-			go b.send(ctx, m)
-		}
-	}
-}
-
-// send carries one request; when it can't, the agent gets an answer all the same.
-func (b *bridge) send(ctx context.Context, m wire.Message) {
-	if err := b.daemon.Send(ctx, m.Raw); err != nil && ctx.Err() == nil {
-		_ = b.agent.Send(ctx, wire.NewError(m.ID, wire.CodeInternal, "Holdfast could not be reached, or refused the request", nil))
-	}
-}
-
-func (b *bridge) toAgent(ctx context.Context) error {
-	for {
-		m, err := b.daemon.Receive(ctx)
-		if err != nil {
-			return err
-		}
-		if err := b.agent.Send(ctx, m.Raw); err != nil {
-			return err
-		}
-	}
 }

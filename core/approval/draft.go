@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/contract"
@@ -101,9 +102,18 @@ func (d *draft) move(s step) bool {
 	if s.proof != nil {
 		e.Transition.Accepted = written(s.proof.accepted)
 	}
-	d.change.Entries = append(d.change.Entries, e)
-	d.change.Records = append(d.change.Records, s.after)
+	d.change.Entries = append(roomFor(d.change.Entries), e)
+	d.change.Records = append(roomFor(d.change.Records), s.after)
 	return true
+}
+
+// roomFor gives list with room for one more. A list of large values that grows to
+// thousands is copied less often when it doubles.
+func roomFor[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	return slices.Grow(list, max(4, len(list)))
 }
 
 // pick is the approved contract where there is one, else the live one.

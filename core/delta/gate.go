@@ -18,23 +18,23 @@ func Compare(approved, live contract.Contract) []Signal { return Gate{}.Compare(
 
 // Compare is the package's Compare under the operator's class.
 func (g Gate) Compare(approved, live contract.Contract) []Signal {
-	return signalsOf(g.facts(approved, live))
+	return signalsOf(g.facts(&memory{}, approved, live))
 }
 
 // facts finds everything that holds the change.
-func (g Gate) facts(approved, live contract.Contract) []fact {
+func (g Gate) facts(m *memory, approved, live contract.Contract) []fact {
 	switch {
 	case !live.Parsable():
 		return []fact{unparsable("the new definition can't be read: " + live.Problem())}
 	case approved.IsZero():
-		return schemaFacts(contract.Value{}, false, live)
+		return schemaFacts(m, contract.Value{}, false, live)
 	case !approved.Parsable():
 		return []fact{unparsable("the approved definition can't be read: " + approved.Problem())}
 	}
 	facts := g.hints(approved, live)
 	schema, ok := approved.InputSchema()
-	facts = append(facts, schemaFacts(schema, ok, live)...)
-	facts = append(facts, outputFacts(approved, live)...)
+	facts = append(facts, schemaFacts(m, schema, ok, live)...)
+	facts = append(facts, outputFacts(m, approved, live)...)
 	return append(facts, fieldFacts(approved, live)...)
 }
 
@@ -43,15 +43,15 @@ func unparsable(why string) fact {
 }
 
 // schemaFacts compares the input schemas.
-func schemaFacts(approved contract.Value, recorded bool, live contract.Contract) []fact {
+func schemaFacts(m *memory, approved contract.Value, recorded bool, live contract.Contract) []fact {
 	schema, ok := live.InputSchema()
 	if !ok {
 		return []fact{unparsable("the new definition has no inputSchema")}
 	}
-	l := readDocument(schema)
+	l := readDocument(m, schema)
 	a := l
 	if recorded && !approved.Equal(schema) {
-		a = readDocument(approved)
+		a = readDocument(m, approved)
 	}
 	switch {
 	case a.tooLarge || l.tooLarge:
@@ -67,7 +67,7 @@ func schemaFacts(approved contract.Value, recorded bool, live contract.Contract)
 	case a == l:
 		return nil // the same value, and nothing wrong with it
 	}
-	return compareDocuments(a, l)
+	return compareDocuments(m, a, l)
 }
 
 const tooMuch = "the schemas are too tangled or too large to be compared"
@@ -90,22 +90,25 @@ func malformed(facts []fact, which string, d *document) []fact {
 const maxPrinted = 8 << 20
 
 // compareDocuments walks two schemas that are well-formed.
-func compareDocuments(a, l *document) []fact {
-	return walkDocuments(a, l, map[frameKey]int{})
+func compareDocuments(m *memory, a, l *document) []fact {
+	m.silent = emptied(m.silent)
+	return walkDocuments(m, a, l, m.silent)
 }
 
 // walkDocuments is compareDocuments with what it remembers of pairs that gave nothing.
-func walkDocuments(a, l *document, silent map[frameKey]int) []fact {
+func walkDocuments(m *memory, a, l *document, silent map[frameKey]int) []fact {
 	s := &steps{}
-	g := newIdentities(s, a.open || l.open)
+	g := newIdentities(m, s, a.open || l.open)
 	g.classify(a.root.follow())
 	g.classify(l.root.follow())
-	w := &walk{steps: s, inside: map[frameKey]int{}, silent: silent, empty: g.empty}
+	m.inside = emptied(m.inside)
+	w := &walk{steps: s, inside: m.inside, silent: silent, empty: g.empty, frames: m.frames[:0], ended: m.ended[:0]}
 	root := &trail{index: -1}
 	if switched(a, l) {
 		w.hold(Keyword, root, kwSchema, text(visible(a.dialect)), text(visible(l.dialect)))
 	}
 	w.pair(a.root, l.root, root)
+	m.buf, m.frames, m.ended = g.buf, w.frames, w.ended
 	if s.over {
 		return []fact{unparsable(tooMuch)}
 	}
@@ -114,7 +117,7 @@ func walkDocuments(a, l *document, silent map[frameKey]int) []fact {
 
 // outputFacts compares the output schemas: any difference but texts holds, for
 // strict clients check results against it.
-func outputFacts(approved, live contract.Contract) []fact {
+func outputFacts(m *memory, approved, live contract.Contract) []fact {
 	a, had := approved.OutputSchema()
 	l, has := live.OutputSchema()
 	reason := ""
@@ -123,7 +126,7 @@ func outputFacts(approved, live contract.Contract) []fact {
 		reason = OutputAdded
 	case had && !has:
 		reason = OutputRemoved
-	case had && !sameSchema(a, l):
+	case had && !sameSchema(m, a, l):
 		reason = OutputChanged
 	default:
 		return nil
@@ -133,16 +136,16 @@ func outputFacts(approved, live contract.Contract) []fact {
 
 // sameSchema reports whether two schemas say the same. Those that are malformed are
 // compared as values.
-func sameSchema(a, l contract.Value) bool {
+func sameSchema(m *memory, a, l contract.Value) bool {
 	if a.Equal(l) {
 		return true
 	}
-	x, y := readDocument(a), readDocument(l)
+	x, y := readDocument(m, a), readDocument(m, l)
 	if len(x.problems)+len(y.problems) > 0 || x.tooLarge || y.tooLarge || switched(x, y) {
 		return false
 	}
 	s := &steps{}
-	g := newIdentities(s, x.open || y.open)
+	g := newIdentities(m, s, x.open || y.open)
 	g.classify(x.root.follow())
 	g.classify(y.root.follow())
 	return !s.over && sameClass(x.root, y.root)

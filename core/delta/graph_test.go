@@ -56,7 +56,7 @@ func inputDocument(t *testing.T, schema string) *document {
 	if !ok {
 		t.Fatalf("%s can't be read", schema)
 	}
-	return readDocument(v)
+	return readDocument(&memory{}, v)
 }
 
 // What is remembered of pairs that gave nothing must not change an answer.
@@ -69,8 +69,8 @@ func TestRememberingChangesNoAnswer(t *testing.T) {
 		if r.IntN(3) == 0 {
 			live = strings.Replace(live, `"p1":`, `"p9":`, 1)
 		}
-		with := printed(signalsOf(compareDocuments(inputDocument(t, approved), inputDocument(t, live))))
-		without := printed(signalsOf(walkDocuments(inputDocument(t, approved), inputDocument(t, live), nil)))
+		with := printed(signalsOf(compareDocuments(&memory{}, inputDocument(t, approved), inputDocument(t, live))))
+		without := printed(signalsOf(walkDocuments(&memory{}, inputDocument(t, approved), inputDocument(t, live), nil)))
 		if slices.Equal(without, []string{"GATE-SCHEMA-SHAPE:unparsable:#"}) {
 			saved++
 			continue
@@ -137,7 +137,7 @@ func TestClassesAreMeanings(t *testing.T) {
 		text := graph(r, n)
 		other := strings.Replace(text, `"maxLength":1`, fmt.Sprintf(`"maxLength":%d`, r.IntN(3)), 1)
 		a, l := inputDocument(t, text), inputDocument(t, other)
-		g := newIdentities(&steps{}, false)
+		g := newIdentities(&memory{}, &steps{}, false)
 		var places []*place
 		for _, d := range []*document{a, l} {
 			for _, p := range append(slices.Clone(d.root.list(kwDefs)), part{to: d.root}) {

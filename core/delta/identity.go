@@ -27,14 +27,20 @@ type identities struct {
 	buf     []byte
 }
 
-func newIdentities(s *steps, open bool) *identities {
-	g := &identities{steps: s, open: open, known: map[string]int32{}, rings: map[string]map[int32]int32{}, onRings: map[string][]*place{}, numbers: map[string]int32{}}
-	g.empty = &place{value: literal("{}"), kinds: kindAny, index: -1}
+func newIdentities(m *memory, s *steps, open bool) *identities {
+	m.known = emptied(m.known)
+	g := &identities{steps: s, open: open, known: m.known, buf: m.buf, empty: &m.empty, nowhere: &m.nowhere}
+	*g.empty = place{value: emptySchema, kinds: kindAny, index: -1}
 	g.classify(g.empty)
-	g.nowhere = &place{extern: []string{""}, kinds: kindAny, index: -1}
+	*g.nowhere = place{extern: nameless, kinds: kindAny, index: -1}
 	g.classify(g.nowhere)
 	return g
 }
+
+var (
+	emptySchema = literal("{}")
+	nameless    = []string{""}
+)
 
 // emptyClass is the class of {} and true.
 const emptyClass = 1
@@ -137,6 +143,9 @@ func (g *identities) ring(component []*place) {
 	for _, p := range component {
 		p.cyclic = true
 		p.round = 0
+	}
+	if g.rings == nil {
+		g.rings, g.onRings, g.numbers = map[string]map[int32]int32{}, map[string][]*place{}, map[string]int32{}
 	}
 	rounds, distinct := 0, 0
 	for {

@@ -130,16 +130,16 @@ func (n pinning) listed(all []*place, k kinds) ([]contract.Value, bool) {
 		return nil, false
 	}
 	if k&kindNull != 0 {
-		values = append(values, literal("null"))
+		values = append(values, literalNull)
 	}
 	if k&kindBool != 0 {
-		values = append(values, literal("true"), literal("false"))
+		values = append(values, literalTrue, literalFalse)
 	}
 	if k&kindString != 0 {
 		if !slices.ContainsFunc(all, func(p *place) bool { v, ok := p.word(kwMaxLength); return ok && v.Text() == "0" }) {
 			return nil, false
 		}
-		values = append(values, literal(`""`))
+		values = append(values, literalText)
 	}
 	if k&kindNumber == 0 {
 		return values, true
@@ -213,6 +213,12 @@ func decimal(x *big.Rat) contract.Value {
 	digits, _ := x.FloatPrec()
 	return literal(x.FloatString(digits))
 }
+
+var (
+	literalNull, literalTrue, literalFalse = literal("null"), literal("true"), literal("false")
+
+	literalText = literal(`""`)
+)
 
 // literal is the value of a JSON text of ours.
 func literal(text string) contract.Value {

@@ -36,9 +36,9 @@ type document struct {
 	dynamic map[string][]*place  // $dynamicAnchor, by name
 	extras  map[string]*place    // schemas under keywords that hold none, by reference
 
-	slab  []place
-	words []word
-	parts []part
+	memory *memory
+	words  []word // stacks of what the places that are being read hold
+	parts  []part
 }
 
 // anchorKey names an anchor: names are told apart by the $id around them.
@@ -48,12 +48,15 @@ type anchorKey struct {
 }
 
 // readDocument reads a schema completely, unused definitions too.
-func readDocument(schema contract.Value) *document {
-	d := &document{}
+func readDocument(m *memory, schema contract.Value) *document {
+	properties, _ := schema.Get("properties")
+	m.places.expect(2 + len(properties.Members())) // most schemas are an object with some properties
+	d := &document{memory: m, words: m.wordStack[:0], parts: m.partStack[:0]}
 	d.root = d.place(schema, nil, kwText, "", -1)
 	d.dialect = dialectOf(d.root.text(kwSchema))
 	d.root.words = d.root.wordsBut(kwID, kwSchema) // the whole may be named anew
 	d.settleAll()
+	m.wordStack, m.partStack = d.words, d.parts
 	return d
 }
 
@@ -61,14 +64,10 @@ func (d *document) wrong(p *place, what string) {
 	d.problems = append(d.problems, problem{p, what})
 }
 
-// newPlace takes a place from the slab.
+// newPlace takes a place from the memory.
 func (d *document) newPlace() *place {
-	if len(d.slab) == 0 {
-		d.slab = make([]place, 16)
-	}
-	p := &d.slab[0]
-	d.slab = d.slab[1:]
-	p.doc, p.index = d, -1
+	p := &d.memory.places.take(1)[0]
+	*p = place{doc: d, index: -1}
 	return p
 }
 
@@ -78,7 +77,7 @@ func (d *document) place(v contract.Value, up *place, key keyword, name string, 
 	p.value, p.up, p.key, p.name, p.index = v, up, key, name, index
 	p.kinds = kindAny
 	if up == nil {
-		p.scope = p
+		d.root, p.scope = p, p
 	} else {
 		p.base, p.scope = up.base, up.scope
 	}
@@ -123,8 +122,8 @@ func (d *document) object(p *place) {
 			d.keyword(p, key, m.Value)
 		}
 	}
-	p.words, d.words = slices.Clone(d.words[words:]), d.words[:words]
-	p.parts, d.parts = slices.Clone(d.parts[parts:]), d.parts[:parts]
+	p.words, d.words = d.memory.words.cut(d.words[words:]), d.words[:words]
+	p.parts, d.parts = d.memory.parts.cut(d.parts[parts:]), d.parts[:parts]
 	d.modernise(p)
 	p.ordered()
 }

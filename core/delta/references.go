@@ -39,7 +39,10 @@ func (d *document) identify(p *place) {
 			d.anchor(p, fragment)
 		}
 	}
-	if p.scope == p && !d.extra {
+	if p.scope == p && !d.extra && !p.isRoot() {
+		if d.scopes == nil { // most schemas have no $id but that of the root
+			d.scopes = map[string]*place{d.root.base: d.root}
+		}
 		remember(d, &d.scopes, p, p.base, "$id")
 	}
 	if name, ok := stringOf(p, "$anchor"); ok {
@@ -226,13 +229,14 @@ func (d *document) dynamicAnchor(there *place, name string) *place {
 	return nil
 }
 
+var unquoteStep = strings.NewReplacer("~1", "/", "~0", "~")
+
 // pointer walks a JSON Pointer from a place. What stands under a keyword that
 // holds no schemas is read when a reference makes it one.
 func (d *document) pointer(p *place, pointer string) *place {
 	steps := strings.Split(pointer[1:], "/")
-	unquote := strings.NewReplacer("~1", "/", "~0", "~")
 	for i := range steps {
-		steps[i] = unquote.Replace(steps[i])
+		steps[i] = unquoteStep.Replace(steps[i])
 	}
 	for len(steps) > 0 {
 		next, used := p.step(steps)

@@ -43,7 +43,7 @@ func Review(approved, live contract.Contract) []Line { return Gate{}.Review(appr
 
 // Review is the package's Review under the operator's class.
 func (g Gate) Review(approved, live contract.Contract) []Line {
-	facts := g.facts(approved, live)
+	facts := g.facts(&memory{}, approved, live)
 	slices.SortStableFunc(facts, func(a, b fact) int { return compareSignals(a.signal, b.signal) })
 	c := changes{told: map[string]bool{}}
 	for _, f := range facts {

@@ -9,9 +9,11 @@ import (
 // address reads a link, a mail address or a host name that begins with the word
 // b[start:end] of hash h, and gives where it ends.
 func (z *tokenizer) address(b []byte, start, end int, h uint64) (int, bool) {
-	if stop := payee(b, start, end); stop > 0 {
-		z.note("payee", start, stop)
-		return stop, true
+	if end-start >= 4 && digit(b[start+3]) || end-start == 42 {
+		if stop := payee(b, start, end); stop > 0 {
+			z.note("payee", start, stop)
+			return stop, true
+		}
 	}
 	if end+1 >= len(b) {
 		return 0, false

@@ -28,6 +28,7 @@ type Bundle struct {
 	version string
 	words   *lexicon
 	rules   []signature
+	needles *needles
 }
 
 // Version names what a verdict stands on: what the file says, and a digest of the
@@ -136,7 +137,7 @@ func ParseBundle(raw []byte) (*Bundle, error) {
 	if len(b.rules) == 0 {
 		return nil, errors.New("the bundle has no rule that runs")
 	}
-	b.words = builtIn()
+	b.words, b.needles = builtIn(), prepareNeedles(b.rules)
 	return b, nil
 }
 
@@ -197,14 +198,18 @@ func checkBundle(r *reading) {
 	if b == nil {
 		return
 	}
-	var seen needles
+	if cap(r.concerned) < len(b.rules) {
+		r.concerned = make([]bool, len(b.rules))
+	}
+	concerned := r.concerned[:len(b.rules)]
 	for i := range r.texts {
 		t := &r.texts[i]
-		seen.fill(t.s)
+		r.spend(len(t.s) + 1)
+		b.needles.in(t.s, concerned)
 		for k := range b.rules {
 			s := &b.rules[k]
 			r.spend(1)
-			if s.fields&(1<<t.field) == 0 || !seen.mayHold(s.needs, t.s) {
+			if !concerned[k] || s.fields&(1<<t.field) == 0 {
 				continue
 			}
 			r.spend(len(t.s))
@@ -218,35 +223,4 @@ func checkBundle(r *reading) {
 			}
 		}
 	}
-}
-
-// needles tells cheaply that a text can't hold a word: which pairs of bytes, in
-// lower case, stand in it.
-type needles struct{ pairs [64]uint64 }
-
-func (n *needles) fill(s string) {
-	n.pairs = [64]uint64{}
-	for i := 1; i < len(s); i++ {
-		k := pairOf(s[i-1], s[i])
-		n.pairs[k>>6] |= 1 << (k & 63)
-	}
-}
-
-func pairOf(a, b byte) int { return int(lower[a]&63)<<6 | int(lower[b]&63) }
-
-func (n *needles) mayHold(needs []string, s string) bool {
-	if len(needs) == 0 {
-		return true
-	}
-	for _, need := range needs {
-		may := true
-		for i := 1; i < len(need) && may; i++ {
-			k := pairOf(need[i-1], need[i])
-			may = n.pairs[k>>6]&(1<<(k&63)) != 0
-		}
-		if may && indexFold(s, need) >= 0 {
-			return true
-		}
-	}
-	return false
 }

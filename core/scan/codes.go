@@ -114,13 +114,15 @@ func hexValue(c byte) rune {
 // codesIn decodes lists of character codes: decimal, or hexadecimal with 0x, or
 // pairs of digits.
 func (r *reading) codesIn(text int, s string) {
+	var room [3][64]byte
+	decimal, pairs, bits := room[0][:0], room[1][:0], room[2][:0]
 	for i := 0; i < len(s); {
 		if s[i] < '0' || s[i] > '9' || i > 0 && wordByte(s[i-1]) {
 			i++
 			continue
 		}
 		start, count := i, 0
-		var decimal, pairs, bits []byte
+		decimal, pairs, bits = decimal[:0], pairs[:0], bits[:0]
 		end := i
 		for i < len(s) && len(decimal) < mostDecoded {
 			from := i

@@ -53,15 +53,28 @@ var comments = []struct {
 	{"=begin", "=end", hasEquals, true},
 }
 
-// gapsIn finds white space that pushes text out of sight.
+// gapsIn finds white space that pushes text out of sight. A gap is no shorter than
+// tallGap bytes, so that it is enough to look at every such byte, and closer where
+// that one can be part of a gap.
 func (r *reading) gapsIn(text int, s string) {
-	from, lines := -1, 0
-	for i := 0; i <= len(s); i++ {
-		n := 0
-		if i < len(s) {
-			n = blank(s, i)
+	for i := tallGap - 1; i < len(s); i += tallGap {
+		if !blankByte[s[i]] {
+			continue
 		}
-		if n > 0 {
+		from := i
+		for from > 0 && blankByte[s[from-1]] {
+			from--
+		}
+		i = r.gap(text, s, from)
+	}
+}
+
+// gap looks at the run of bytes that can be blank which begins at i, and gives
+// where it ends.
+func (r *reading) gap(text int, s string, i int) int {
+	from, lines := -1, 0
+	for ; i < len(s); i++ {
+		if n := blank(s, i); n > 0 {
 			if from < 0 {
 				from, lines = i, 0
 			}
@@ -71,11 +84,24 @@ func (r *reading) gapsIn(text int, s string) {
 			i += n - 1
 			continue
 		}
-		if from >= 0 && i < len(s) && (lines >= tallGap || i-from-lines >= wideGap) {
+		if from >= 0 && (lines >= tallGap || i-from-lines >= wideGap) {
 			r.hit(Hard, text, from, min(len(s), wordEnd(s, i)))
 		}
-		from = -1
+		if from = -1; !blankByte[s[i]] {
+			break
+		}
 	}
+	return i
+}
+
+// blankByte are the bytes of which blank characters are made.
+var blankByte = buildBlankByte()
+
+func buildBlankByte() (t [256]bool) {
+	for c := range 256 {
+		t[c] = c == ' ' || '\t' <= c && c <= '\r' || c == 0xC2 || c == 0xE2 || c == 0xE3 || 0x80 <= c && c < 0xC0
+	}
+	return t
 }
 
 // blank is the length of a character at i that shows nothing but room.
@@ -186,9 +212,11 @@ func (r *reading) element(text int, s string, i, closes int) {
 	}
 }
 
+var noQuotes = strings.NewReplacer(`"`, "", "'", "")
+
 // hidingAttribute reports whether an attribute makes an element show nothing.
 func hidingAttribute(tag string) bool {
-	tag = strings.NewReplacer(`"`, "", "'", "").Replace(tag)
+	tag = noQuotes.Replace(tag)
 	for _, a := range []string{" hidden", "aria-hidden", "type=hidden", "color=white", "color=#fff", "color=transparent", "width=0", "height=0", "size=0", "size=1 "} {
 		if strings.Contains(tag+" ", a) {
 			return true
@@ -228,18 +256,21 @@ func hidingStyle(s string) int {
 
 // stylesIn finds hiding styles outside of markup, and data URIs that carry a document.
 func (r *reading) stylesIn(text int, s string) {
-	lowered := s
-	for from := 0; ; {
-		k := indexFold(lowered[from:], "data:")
+	const scheme = "data:"
+	for from, last := 0, 0; ; {
+		k := strings.IndexByte(s[from:], ':')
 		if k < 0 {
 			break
 		}
-		at := from + k
-		from = at + 5
+		from += k + 1
+		at := from - len(scheme)
+		if at < last || !strings.EqualFold(s[at:from], scheme) {
+			continue
+		}
 		r.spend(1)
 		if end := dataURI(s[at:]); end > 0 {
 			r.hit(r.position(text, at, at+end), text, at, at+end)
-			from = at + end
+			from, last = at+end, at+end
 		}
 	}
 	if strings.Contains(s, "style") {

@@ -61,6 +61,8 @@ type reading struct {
 	tokenizer tokenizer
 	buffer    []byte  // of the text that is being read
 	offsets   []int32 // raw byte of each byte of buffer; nil when they are the same
+	spare     []int32 // memory for offsets
+	concerned []bool  // by rule of the bundle: whether it can concern a text
 
 	hits    []hit
 	settled []Finding
@@ -71,13 +73,26 @@ type reading struct {
 	steps    int
 }
 
+// begin makes r ready for another contract. Of the one before it keeps the memory
+// alone.
+func (r *reading) begin(s *Scanner, c contract.Contract) {
+	*r = reading{
+		scanner: s, contract: c, name: c.Name(),
+		texts: r.texts[:0], places: r.places[:0], tokens: r.tokens[:0], sentences: r.sentences[:0],
+		tokenizer: tokenizer{begun: r.tokenizer.begun}, buffer: r.buffer, spare: r.spare,
+		hits: r.hits[:0], concerned: r.concerned,
+	}
+	if size := len(c.Raw()); cap(r.texts) == 0 {
+		r.texts = make([]text, 0, 8+size/64)
+		r.places = make([]place, 0, 8+size/32)
+		r.tokens = make([]token, 0, 8+size/24)
+		r.sentences = make([]sentence, 0, 8+size/64)
+		r.tokenizer.begun = make([]begun, 0, 8)
+	}
+}
+
 // read collects every text and cuts it into words.
 func (r *reading) read() {
-	size := len(r.contract.Raw())
-	r.texts = make([]text, 0, 16+size/64)
-	r.places = make([]place, 0, 16+size/48)
-	r.tokens = make([]token, 0, 16+size/32)
-	r.sentences = make([]sentence, 0, 16+size/64)
 	r.walk(r.contract.Root(), -1, inTool)
 	for i := range r.texts {
 		r.bytes += len(r.texts[i].s)
@@ -158,6 +173,8 @@ func (r *reading) place(up int32, name string, index int32) int32 {
 	return int32(len(r.places) - 1)
 }
 
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+
 // pointer is the JSON Pointer (RFC 6901) of a text. That of a member's name is the
 // pointer of the member and "#", as in a Relative JSON Pointer.
 func (r *reading) pointer(t text) string {
@@ -168,7 +185,7 @@ func (r *reading) pointer(t text) string {
 		if p.index >= 0 {
 			step = strconv.Itoa(int(p.index))
 		}
-		steps = append(steps, strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+		steps = append(steps, escapePointer.Replace(step))
 	}
 	var b strings.Builder
 	for i := len(steps) - 1; i >= 0; i-- {

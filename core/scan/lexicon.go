@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,21 +21,48 @@ func (m mask) or(n mask) mask {
 	return mask{m[0] | n[0], m[1] | n[1], m[2] | n[2], m[3] | n[3], m[4] | n[4], m[5] | n[5], m[6] | n[6], m[7] | n[7]}
 }
 
+// add gives m the meanings of n, in place.
+func (m *mask) add(n *mask) {
+	for i := range m {
+		m[i] |= n[i]
+	}
+}
+
+// meets reports, without a copy, whether m and n have a meaning in common.
+func (m *mask) meets(n *mask) bool {
+	return m[0]&n[0]|m[1]&n[1]|m[2]&n[2]|m[3]&n[3]|m[4]&n[4]|m[5]&n[5]|m[6]&n[6]|m[7]&n[7] != 0
+}
+
+// count is how many meanings m has.
+func (m mask) count() (n int) {
+	for _, word := range m {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// first is the first of the meanings in n that m has too, past the last when there
+// is none.
+func (m *mask) first(n *mask) int {
+	w := 0
+	for w < len(m)-1 && m[w]&n[w] == 0 {
+		w++
+	}
+	return 64*w + bits.TrailingZeros64(m[w]&n[w])
+}
+
 func bit(i int) (m mask) { m[i/64] = 1 << (i % 64); return m }
 
-// mostMeanings is one less than a mask holds: the last place is that of the rules
-// that any sentence may begin.
+// mostMeanings is how many meanings a mask holds, less one.
 const mostMeanings = 64*8 - 1
 
 // lexicon says what words mean, and which meanings together are a phrase.
 type lexicon struct {
+	wordTable
 	meanings map[string]int
-	table    []entry // open addressing by hash
-	size     int
 	prefixes [256]uint64 // by first byte: lengths in bytes of entries that are prefixes
 	rules    []rule
-	byAnchor [mostMeanings + 1][]int32 // rules by the first meaning that they need
-	across   []int32                   // rules that sentences do not end
+	checks   map[string]*ruleSet // the rules of each check
 	named    vocabulary
 }
 
@@ -64,47 +92,6 @@ func hashByte(h uint64, c byte) uint64 { return (h ^ uint64(c)) * hashPrime }
 // hashNext is the hash of a phrase with one more word.
 func hashNext(h, word uint64) uint64 { return (h*31 ^ word) * hashPrime }
 
-func (l *lexicon) find(h uint64) *entry {
-	for i := mix(h) & uint64(len(l.table)-1); ; i = (i + 1) & uint64(len(l.table)-1) {
-		e := &l.table[i]
-		if e.hash == h {
-			return e
-		}
-		if e.hash == 0 {
-			return nil
-		}
-	}
-}
-
-func mix(h uint64) uint64 { return h ^ h>>29 }
-
-// note adds meanings to a hash.
-func (l *lexicon) note(h uint64, m mask, kind entryKind) {
-	if 2*(l.size+1) > len(l.table) {
-		old := l.table
-		l.table = make([]entry, max(1024, 4*len(old)))
-		for _, e := range old {
-			if e.hash != 0 {
-				l.put(e)
-			}
-		}
-	}
-	if e := l.find(h); e != nil {
-		e.means, e.kind = e.means.or(m), e.kind|kind
-		return
-	}
-	l.put(entry{hash: h, means: m, kind: kind})
-	l.size++
-}
-
-func (l *lexicon) put(e entry) {
-	i := mix(e.hash) & uint64(len(l.table)-1)
-	for l.table[i].hash != 0 {
-		i = (i + 1) & uint64(len(l.table)-1)
-	}
-	l.table[i] = e
-}
-
 //go:embed lexicon.txt
 var lexiconText string
 
@@ -117,7 +104,7 @@ func builtIn() *lexicon { return must(readLexicon(lexiconText, phrasesText)) }
 // readLexicon reads the words and the rules. Their form is described at the top of
 // each file.
 func readLexicon(words, rules string) (*lexicon, error) {
-	l := &lexicon{meanings: map[string]int{}}
+	l := &lexicon{meanings: map[string]int{}, checks: map[string]*ruleSet{}}
 	if err := errors.Join(l.readWords(words), l.readRules(rules)); err != nil {
 		return nil, err
 	}

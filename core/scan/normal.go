@@ -101,9 +101,12 @@ func (r *reading) normalise(s string) byteFlags {
 // normaliseHigh goes on where s stops being ASCII; b holds what came before.
 func (r *reading) normaliseHigh(s string, b []byte) byteFlags {
 	flags := hasHigh
-	offsets := make([]int32, len(b), len(s)+8)
-	for i := range offsets {
-		offsets[i] = int32(i)
+	offsets := r.spare[:0]
+	if cap(offsets) < len(s)+8 {
+		offsets = make([]int32, 0, len(s)+8)
+	}
+	for i := range b {
+		offsets = append(offsets, int32(i))
 	}
 	for i := len(b); i < len(s); {
 		if s[i] < utf8.RuneSelf {
@@ -121,7 +124,8 @@ func (r *reading) normaliseHigh(s string, b []byte) byteFlags {
 		}
 		i += size
 	}
-	r.buffer, r.offsets = b, append(offsets, int32(len(s)))
+	r.offsets = append(offsets, int32(len(s)))
+	r.buffer, r.spare = b, r.offsets
 	return flags
 }
 

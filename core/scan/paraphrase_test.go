@@ -248,3 +248,13 @@ func TestParaphrases(t *testing.T) {
 	t.Logf("\n%s", out.String())
 	golden(t, filepath.Join("paraphrases", "measured.txt"), out.String())
 }
+
+// TestProseIsClean scans long texts of what descriptions are made of.
+func TestProseIsClean(t *testing.T) {
+	s := New(Embedded(), nil)
+	for _, size := range []int{200, 10_000, 100_000} {
+		if v := s.Scan(described(t, prose(size))); v.Outcome != Clean || !v.Complete {
+			t.Errorf("%d bytes: %+v", size, v)
+		}
+	}
+}

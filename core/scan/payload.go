@@ -45,21 +45,50 @@ func checkPayload(r *reading) {
 	}
 }
 
-func base64Byte(c byte) bool { return tokenByte(c) || c == '+' || c == '/' }
+// What a digit of base64 tells about the run that it stands in.
+const (
+	smallDigit byte = 1 << iota
+	capitalDigit
+	numberDigit // or + or /
+	otherDigit  // - and _ of the alphabet for links
+)
+
+var base64Digits = buildBase64Digits()
+
+func buildBase64Digits() (t [256]byte) {
+	for i := range 26 {
+		t['a'+i], t['A'+i] = smallDigit, capitalDigit
+	}
+	for _, c := range "0123456789+/" {
+		t[c] = numberDigit
+	}
+	t['-'], t['_'] = otherDigit, otherDigit
+	return t
+}
+
+func base64Byte(c byte) bool { return base64Digits[c] != 0 }
 
 // runsIn decodes runs of base64, base32 and hexadecimal digits. Runs that only a
-// little white space or punctuation parts are also decoded together.
+// little white space or punctuation parts are also decoded together, those that look
+// encoded rather than written: with a number or a sign, or a capital behind a small
+// letter.
 func (r *reading) runsIn(text int, s string) {
 	var parts []byte
 	from, to, count := 0, 0, 0
 	for i := 0; i < len(s); {
-		if !base64Byte(s[i]) {
+		before := base64Digits[s[i]]
+		if before == 0 {
 			i++
 			continue
 		}
-		start := i
-		for i < len(s) && base64Byte(s[i]) {
-			i++
+		start, drawn := i, before&numberDigit
+		for i++; i < len(s); i++ {
+			d := base64Digits[s[i]]
+			if d == 0 {
+				break
+			}
+			drawn |= d&numberDigit | d&(before<<1)&capitalDigit
+			before = d
 		}
 		run := s[start:i]
 		for i < len(s) && s[i] == '=' {
@@ -68,7 +97,7 @@ func (r *reading) runsIn(text int, s string) {
 		if len(run) >= leastBase64 {
 			r.run(text, start, i, run)
 		}
-		if len(run) >= leastPart && drawn(run) && len(parts) < mostDecoded {
+		if len(run) >= leastPart && drawn != 0 && len(parts) < mostDecoded {
 			if start > to+4 {
 				parts, from, count = parts[:0], start, 0
 			}
@@ -88,18 +117,6 @@ func (r *reading) parts(text, from, to, count int, parts []byte) {
 	if count > 1 && len(parts) >= leastBase64 {
 		r.run(text, from, to, string(parts))
 	}
-}
-
-// drawn reports whether a run looks encoded rather than written: a digit or a sign
-// in it, or a capital after a small letter.
-func drawn(run string) bool {
-	for i := range len(run) {
-		c := run[i]
-		if c == '+' || c == '/' || '0' <= c && c <= '9' || i > 0 && 'A' <= c && c <= 'Z' && 'a' <= run[i-1] && run[i-1] <= 'z' {
-			return true
-		}
-	}
-	return false
 }
 
 // run decodes one run in every way it can be meant.
@@ -123,7 +140,7 @@ func (r *reading) run(text, start, end int, run string) {
 	if upperOnly(run) {
 		r.decoded(text, start, end, "base32", fromBase32(run))
 	}
-	if strings.IndexByte(run, '/') < 0 {
+	if strings.IndexByte(run, '/') < 0 && printableHead(reverse(run[len(run)-headOf64:])) {
 		r.decoded(text, start, end, "reversed base64", fromBase64(reverse(run)))
 	}
 }
@@ -168,11 +185,14 @@ func fromHex(s string) string {
 	return string(b)
 }
 
+// plainAlphabet turns the alphabet for links into the usual one.
+var plainAlphabet = strings.NewReplacer("-", "+", "_", "/")
+
 func fromBase64(s string) string {
-	if printableHead(s) == "" {
+	if !printableHead(s[:headOf64]) {
 		return ""
 	}
-	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
+	s = plainAlphabet.Replace(s)
 	b, _ := base64.RawStdEncoding.DecodeString(s[:len(s)-padding(len(s))])
 	return string(b)
 }
@@ -185,19 +205,18 @@ func padding(n int) int {
 	return 0
 }
 
-// printableHead decodes the first characters of a run: most runs are words or
-// identifiers and need no more. It is empty when they are no text.
-func printableHead(s string) string {
-	var b [12]byte
-	head := s[:16]
+// headOf64 is how many characters of base64 tell whether a run is worth decoding:
+// most runs are words or identifiers.
+const headOf64 = 16
+
+// printableHead reports whether the first characters of a run are text.
+func printableHead(head string) bool {
+	var b [3 * headOf64 / 4]byte
 	if strings.ContainsAny(head, "-_") {
-		head = strings.NewReplacer("-", "+", "_", "/").Replace(head)
+		head = plainAlphabet.Replace(head)
 	}
 	n, err := base64.RawStdEncoding.Decode(b[:], []byte(head))
-	if err != nil || !printable(string(b[:n])) {
-		return ""
-	}
-	return string(b[:n])
+	return err == nil && printable(string(b[:n]))
 }
 
 func fromBase32(s string) string {

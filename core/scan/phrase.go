@@ -32,46 +32,55 @@ func checkDirectives(r *reading) { r.applyRules("directive.imperative") }
 
 // applyRules looks for the phrases of one check in every text.
 func (r *reading) applyRules(id string) {
+	set := r.scanner.words.checks[id]
+	if set == nil {
+		return
+	}
 	for i := range r.texts {
 		t := &r.texts[i]
 		if t.words.end == t.words.start {
 			continue
 		}
 		tokens := r.tokens[t.words.start:t.words.end]
-		var all mask
-		for k := t.sentences.start; k < t.sentences.end; k++ {
-			all = all.or(r.sentences[k].means)
+		if len(set.across) > 0 {
+			var all mask
+			for k := t.sentences.start; k < t.sentences.end; k++ {
+				all = all.or(r.sentences[k].means)
+			}
+			for _, a := range set.across {
+				r.try(a.rule, i, tokens, &all)
+			}
 		}
-		r.candidates(id, i, tokens, all, r.scanner.words.across)
 		for k := t.sentences.start; k < t.sentences.end; k++ {
 			s := &r.sentences[k]
 			end := t.words.end
 			if k+1 < t.sentences.end {
 				end = int(r.sentences[k+1].first)
 			}
-			r.rulesIn(id, i, tokens[int(s.first)-t.words.start:end-t.words.start], s.means)
+			r.rulesIn(set, i, tokens[int(s.first)-t.words.start:end-t.words.start], &s.means)
 		}
 	}
 }
 
 // rulesIn applies the rules whose meanings all stand in one sentence.
-func (r *reading) rulesIn(id string, text int, tokens []token, means mask) {
-	l := r.scanner.words
+func (r *reading) rulesIn(set *ruleSet, text int, tokens []token, means *mask) {
 	for w := range means {
-		for word := means[w]; word != 0; word &= word - 1 {
-			r.candidates(id, text, tokens, means, l.byAnchor[64*w+bits.TrailingZeros64(word)])
+		for word := means[w] & set.anchors[w]; word != 0; word &= word - 1 {
+			first := 64*w + bits.TrailingZeros64(word)
+			for k := range set.byAnchor[first] {
+				if a := &set.byAnchor[first][k]; means.first(&a.by) == first {
+					r.try(a.rule, text, tokens, means)
+				}
+			}
 		}
 	}
-	r.candidates(id, text, tokens, means, l.byAnchor[mostMeanings])
 }
 
-func (r *reading) candidates(id string, text int, tokens []token, means mask, rules []int32) {
-	for _, k := range rules {
-		u := &r.scanner.words.rules[k]
-		r.spend(1)
-		if u.check != id || u.names && !r.texts[text].named || !u.possible(means) {
-			continue
-		}
+// try looks for a rule in tokens if their meanings allow it.
+func (r *reading) try(rule int32, text int, tokens []token, means *mask) {
+	u := &r.scanner.words.rules[rule]
+	r.spend(1)
+	if u.possible(means) && (!u.names || r.texts[text].named) {
 		u.find(tokens, r.spend, func(m match) { r.phrase(u, text, tokens, m) })
 	}
 }
@@ -92,21 +101,21 @@ func (r *reading) phrase(u *rule, text int, tokens []token, m match) {
 	insists := false
 	for i := m.first - 1; i >= 0 && first.index-tokens[i].index <= 12; i-- {
 		if first.index-tokens[i].index <= before && tokens[i].end <= first.start {
-			if tokens[i].means.any(v.insists) {
+			if tokens[i].means.meets(&v.insists) {
 				insists = true // "do not forget to" negates nothing
-			} else if tokens[i].means.any(u.unless) && !insists {
+			} else if tokens[i].means.meets(&u.unless) && !insists {
 				return
 			}
 		}
-		if tokens[i].means.any(v.detects) || tokens[i].means.any(v.example) {
+		if tokens[i].means.meets(&v.detects) || tokens[i].means.meets(&v.example) {
 			tier = Soft
 		}
 	}
 	for i := m.first; i < m.last; i++ {
-		if u.window > 0 && u.tier == Soft && i > m.first && tokens[i].means.any(u.unless) {
+		if u.window > 0 && u.tier == Soft && i > m.first && tokens[i].means.meets(&u.unless) {
 			return // in any order, so that a negation stands between as well as before
 		}
-		if tokens[i].means.any(v.detects) || tokens[i].means.any(v.example) {
+		if tokens[i].means.meets(&v.detects) || tokens[i].means.meets(&v.example) {
 			tier = Soft
 		}
 	}

@@ -13,15 +13,16 @@ type rule struct {
 	check  string
 	tier   Tier
 	steps  []step
-	window int32 // for steps in any order: the words that they may span; 0 when in order
-	across bool  // sentences do not end it
-	names  bool  // looked for in the names of properties alone
-	unless mask  // meanings that, just before it, make it no phrase
-	absent mask  // meanings that may stand nowhere in the sentence
-	whole  bool  // only in the description of the tool itself
-	param  bool  // only in descriptions inside of its schemas
-	later  bool  // not in the sentence that says what the tool is
-	off    mask  // meanings that the tool is not about
+	needs  []mask // of each step, the meanings that take it in any form
+	window int32  // for steps in any order: the words that they may span; 0 when in order
+	across bool   // sentences do not end it
+	names  bool   // looked for in the names of properties alone
+	unless mask   // meanings that, just before it, make it no phrase
+	absent mask   // meanings that may stand nowhere in the sentence
+	whole  bool   // only in the description of the tool itself
+	param  bool   // only in descriptions inside of its schemas
+	later  bool   // not in the sentence that says what the tool is
+	off    mask   // meanings that the tool is not about
 }
 
 // step is one token of a phrase.
@@ -32,8 +33,8 @@ type step struct {
 	gap  int32
 }
 
-func (s *step) takes(m mask) bool {
-	return (m.any(s.any) || m[0]&baseBit != 0 && m.any(s.base)) && !m.any(s.not)
+func (s *step) takes(m *mask) bool {
+	return (m.meets(&s.any) || m[0]&baseBit != 0 && m.meets(&s.base)) && !m.meets(&s.not)
 }
 
 // baseBit is the meaning "base", which is the first.
@@ -66,40 +67,53 @@ func (l *lexicon) readRules(rules string) error {
 			problems = append(problems, fmt.Errorf("rule in line %d: %w", number+1, err))
 			continue
 		}
+		set := l.checks[r.check]
+		if set == nil {
+			set = &ruleSet{}
+			l.checks[r.check] = set
+		}
 		if r.across {
-			l.across = append(l.across, int32(len(l.rules)))
+			set.across = append(set.across, anchored{rule: int32(len(l.rules))})
 		} else {
-			first := l.rarest(r)
-			l.byAnchor[first] = append(l.byAnchor[first], int32(len(l.rules)))
+			set.anchor(r.rarest(), int32(len(l.rules)))
 		}
 		l.rules = append(l.rules, r)
 	}
 	return errors.Join(problems...)
 }
 
-// rarest is a meaning that r needs and that the fewest words have: the one of a
-// step with one meaning, else one past the end that is always looked at.
-func (l *lexicon) rarest(r rule) int {
-	for _, s := range r.steps {
-		if n := single(s.any.or(s.base)); n >= 0 {
-			return n
-		}
-	}
-	return mostMeanings
+// ruleSet are the rules of one check, as indices.
+type ruleSet struct {
+	anchors  mask // meanings that lead to a rule
+	byAnchor [mostMeanings][]anchored
+	across   []anchored // those that sentences do not end
 }
 
-// single is the only meaning in m, -1 when there are more.
-func single(m mask) int {
-	found := -1
+// anchored is a rule that a meaning leads to, and all meanings that lead to it: it is
+// tried for the first of them that a sentence has.
+type anchored struct {
+	rule int32
+	by   mask
+}
+
+func (s *ruleSet) anchor(by mask, rule int32) {
+	s.anchors = s.anchors.or(by)
 	for i := range mostMeanings {
-		if m.any(bit(i)) {
-			if found >= 0 {
-				return -1
-			}
-			found = i
+		if by.any(bit(i)) {
+			s.byAnchor[i] = append(s.byAnchor[i], anchored{rule, by})
 		}
 	}
-	return found
+}
+
+// rarest are the meanings of the step that the fewest can take.
+func (r *rule) rarest() mask {
+	least := r.needs[0]
+	for _, n := range r.needs[1:] {
+		if n.count() < least.count() {
+			least = n
+		}
+	}
+	return least
 }
 
 func (l *lexicon) readRule(head, body []string) (rule, error) {
@@ -134,7 +148,7 @@ func (l *lexicon) readRule(head, body []string) (rule, error) {
 			return rule{}, err
 		}
 		s.gap, gap = gap, 5
-		r.steps = append(r.steps, s)
+		r.steps, r.needs = append(r.steps, s), append(r.needs, s.any.or(s.base))
 	}
 	if len(r.steps) > maxSteps {
 		return r, fmt.Errorf("it has more than %d steps", maxSteps)
@@ -204,13 +218,13 @@ func (l *lexicon) set(names string) (m mask, err error) {
 }
 
 // possible reports whether all that r needs is among the meanings.
-func (r *rule) possible(m mask) bool {
-	for i := range r.steps {
-		if s := &r.steps[i]; !m.any(s.any) && !m.any(s.base) {
+func (r *rule) possible(m *mask) bool {
+	for i := range r.needs {
+		if !m.meets(&r.needs[i]) {
 			return false
 		}
 	}
-	return !m.any(r.absent)
+	return !m.meets(&r.absent)
 }
 
 // match is where a rule was found: tokens, both included.
@@ -228,7 +242,7 @@ func (r *rule) find(tokens []token, spend func(int), found func(match)) {
 	for i := range tokens {
 		t := &tokens[i]
 		for k := len(r.steps) - 1; k >= 0; k-- {
-			if !r.steps[k].takes(t.means) {
+			if !r.steps[k].takes(&t.means) {
 				continue
 			}
 			if k == 0 {
@@ -265,7 +279,7 @@ func (r *rule) findAny(tokens []token, found func(match)) {
 		took := false
 		for k := range r.steps {
 			// A token takes one step, the one that waits longest for it.
-			if r.steps[k].takes(tokens[i].means) && (!took || last[k] == 0) {
+			if r.steps[k].takes(&tokens[i].means) && (!took || last[k] == 0) {
 				last[k], took = i+1, true
 			}
 		}

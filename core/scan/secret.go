@@ -129,6 +129,20 @@ func buildIssuedBy() (t [256][]int) {
 	return t
 }
 
+// secretMarks are the bytes at which a secret, or what leads to one, can begin. Of
+// the prefix of an issuer its second byte tells more: six bits of it, by the first.
+var secretMarks = buildSecretMarks()
+
+func buildSecretMarks() (t [256]uint64) {
+	for _, p := range issued {
+		t[p.prefix[0]] |= 1 << (p.prefix[1] & 63)
+	}
+	for _, c := range ":= -" {
+		t[c] = 1<<64 - 1
+	}
+	return t
+}
+
 func upperDigit(c byte) bool { return 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' }
 func hexByte(c byte) bool    { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 func wordByte(c byte) bool   { return asciiLetter(c) || '0' <= c && c <= '9' || c == '_' }
@@ -146,8 +160,12 @@ func secretsIn(s string, spend func(int)) []span {
 			found[n-1].end = max(found[n-1].end, end)
 		}
 	}
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
+	for i := 0; i < len(s)-1; i++ {
+		c := s[i]
+		if secretMarks[c]>>(s[i+1]&63)&1 == 0 {
+			continue
+		}
+		switch {
 		case c == ':' || c == '=' || c == ' ':
 			if start, end := assigned(s, i); end > 0 {
 				add(start, end)
@@ -216,7 +234,7 @@ func pemEnd(s string, i int) int {
 
 // names that a value is assigned to when it is a secret, in lower case.
 var secretNames = []string{
-	"password", "passwd", "pwd", "secret", "token", "apikey", "api_key", "api-key", "api key", "access_key", "access key", "accesskey", "secret_key", "client_secret", "private_key", "auth", "authorization", "bearer", "basic", "pass", "passphrase", "account_key", "accountkey", "sharedaccesskey", "credential",
+	"password", "passwd", "pwd", "secret", "token", "apikey", "api_key", "api-key", "access_key", "accesskey", "secret_key", "client_secret", "private_key", "auth", "authorization", "bearer", "basic", "pass", "account_key", "accountkey", "sharedaccesskey", "credential",
 }
 
 // assigned gives the value behind the sign at i, when a name of a secret stands
@@ -226,16 +244,7 @@ func assigned(s string, i int) (start, end int) {
 	for at > 0 && i-at < 3 && (s[at-1] == ' ' || s[at-1] == '"' || s[at-1] == '\'' || s[at-1] == '`') {
 		at--
 	}
-	from := at
-	for from > 0 && at-from < 20 && tokenByte(s[from-1]) {
-		from--
-	}
-	name := s[from:at]
-	if len(name) < 3 {
-		return 0, 0
-	}
-	last := name[len(name)-1] | 0x20
-	if strings.IndexByte("dtynhrcsl", last) < 0 || !endsInSecret(name) {
+	if !endsInSecret(s[max(0, at-longestName):at]) {
 		return 0, 0
 	}
 	start = i + 1
@@ -255,7 +264,7 @@ func assigned(s string, i int) (start, end int) {
 		end--
 	}
 	least, strict := leastAssigned, s[i] == ' '
-	if strict && strings.EqualFold(name, "password") {
+	if strict && at >= len("password") && strings.EqualFold(s[at-len("password"):at], "password") {
 		least, strict = 8, !mixed(s[start:end]) // "with the password ..."
 	} else if strict {
 		least = 16
@@ -266,9 +275,38 @@ func assigned(s string, i int) (start, end int) {
 	return start, end
 }
 
-func endsInSecret(name string) bool {
+// longestName is how many bytes of a name are compared.
+const longestName = 20
+
+// secretEndings are the names of secrets by their last letter, and which letters
+// stand before it, one bit each.
+var secretEndings = buildSecretEndings()
+
+type ending struct {
+	names  []string
+	before uint32
+}
+
+func buildSecretEndings() (t [32]ending) {
 	for _, n := range secretNames {
-		if len(name) >= len(n) && strings.EqualFold(name[len(name)-len(n):], n) {
+		e := &t[n[len(n)-1]&31]
+		e.names, e.before = append(e.names, n), e.before|1<<(n[len(n)-2]&31)
+	}
+	return t
+}
+
+// endsInSecret reports whether the name at the end of s is one of a secret, or ends
+// in one.
+func endsInSecret(s string) bool {
+	if len(s) < 3 || !asciiLetter(s[len(s)-1]) {
+		return false
+	}
+	e := secretEndings[s[len(s)-1]&31]
+	if e.before>>(s[len(s)-2]&31)&1 == 0 {
+		return false
+	}
+	for _, n := range e.names {
+		if len(s) >= len(n) && foldsTo(s[len(s)-len(n):], n) {
 			return true
 		}
 	}

@@ -66,6 +66,8 @@ func file(index map[string][]int, key string, i int) {
 	}
 }
 
+var joinedLooks = strings.NewReplacer("rn", "m", "vv", "w")
+
 // look is what a name looks like: characters that can be taken for one another
 // are one.
 func look(name string) string {
@@ -85,11 +87,14 @@ func look(name string) string {
 		}
 		b.WriteRune(unicode.ToLower(c))
 	}
-	return strings.NewReplacer("rn", "m", "vv", "w").Replace(b.String())
+	return joinedLooks.Replace(b.String())
 }
 
 // letters are the letters and digits of a name.
 func letters(name string) string {
+	if strings.IndexFunc(name, func(c rune) bool { return c < 'a' || c > 'z' }) < 0 {
+		return name
+	}
 	var b strings.Builder
 	for _, c := range name {
 		if unicode.IsLetter(c) || unicode.IsDigit(c) {

@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 // single watches for words that were spelled letter by letter.
 func (z *tokenizer) single(b []byte, start, end, n int) {
-	one := n == 1 || end-start <= 4 && utf8.RuneCount(b[start:end]) == 1
+	one := n == 1 || b[start] >= utf8.RuneSelf && end-start <= 4 && utf8.RuneCount(b[start:end]) == 1
 	if !one {
 		z.spaced(b, start)
 		return

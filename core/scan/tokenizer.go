@@ -188,7 +188,7 @@ func (z *tokenizer) endSentence(raw int) {
 
 // emit adds a token.
 func (z *tokenizer) emit(m mask, start, end int32) {
-	z.means = z.means.or(m)
+	z.means.add(&m)
 	z.r.tokens = append(z.r.tokens, token{means: m, index: z.count, start: start, end: end})
 }
 

@@ -421,7 +421,7 @@ func TestAgentOverStdio(t *testing.T) {
 	fromHoldfast, toAgent := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- s.gateway.ServeConn(t.Context(), wire.NewLineConn(fromAgent, toAgent, fromAgent, 1<<20, func(err error) error { return err }), "counter", dispatch.Local())
+		served <- s.gateway.ServeConn(t.Context(), wire.NewLineConn(fromAgent, toAgent, fromAgent, 1<<20, func(err error) error { return err }), "counter", func() time.Duration { return 2 * time.Second })
 	}()
 	p := newTape()
 	agent, err := client(nil).Connect(t.Context(), &mcp.IOTransport{

@@ -126,14 +126,15 @@ func paths(h http.Handler) http.Handler {
 	})
 }
 
-// ServeConn serves one agent over a connection (stdio) as who, until the agent
-// leaves or ctx ends. server names the server face; empty is what /mcp is.
-func (g *Gateway) ServeConn(ctx context.Context, c wire.Conn, server string, who dispatch.Caller) error {
+// ServeConn serves one agent over a connection (stdio) as the local user, until the
+// agent leaves or ctx ends. server names the server face; empty is what /mcp is.
+// linger says, when the agent closed its side, how long what it had asked may take.
+func (g *Gateway) ServeConn(ctx context.Context, c wire.Conn, server string, linger func() time.Duration) error {
 	at := place{kind: faceMain}
 	if server != "" {
 		at = place{kind: faceServer, server: server}
 	}
-	return wire.ServeConn(ctx, c, (*face)(g), visitor{newAgent(who), at})
+	return g.local.ServeConn(ctx, c, visitor{g.agents.local, at}, linger)
 }
 
 // Swapped is told of a new catalogue: sessions whose visible list changed get

@@ -98,7 +98,7 @@ func (r *rig) serveLines(server string) (in io.WriteCloser, out io.ReadCloser) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = r.g.ServeConn(ctx, conn, server, dispatch.Local()) // ends as the client does
+		_ = r.g.ServeConn(ctx, conn, server, func() time.Duration { return 2 * time.Second }) // ends as the client does
 		conn.Close()
 		outW.Close()
 	}()

@@ -29,8 +29,8 @@ var large = map[string]struct {
 	why   string
 }{
 	"core/approval": {2700, "every act of docs/design/approval.md, each with its refusals, and the words for them"},
-	"core/delta":    {3900, "a JSON Schema comparison that has to be right for every keyword of two drafts"},
-	"core/scan":     {4250, "a check for every way that is known to hide an order in a text, in many scripts and languages, and what a sentence is judged by: where it stands, what the tool is about"},
+	"core/delta":    {3950, "a JSON Schema comparison that has to be right for every keyword of two drafts, and the memory it keeps between two"},
+	"core/scan":     {4450, "a check for every way that is known to hide an order in a text, in many scripts and languages, what a sentence is judged by beside its words, and what keeps it fast"},
 }
 
 // most is a limit with its tolerance.

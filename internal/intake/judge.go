@@ -17,10 +17,10 @@ import (
 // judge is the approval.Judge of one pass: the structural gate under the operator's
 // class, and the scan under the bundle that was in force when the pass began.
 type judge struct {
-	gate    func(approved, live contract.Contract) []delta.Signal
-	bundle  *scan.Bundle         // may be nil: no scan is complete then
-	scanner func() *scan.Scanner // prepared when it is first needed
-	log     *slog.Logger
+	gate   func(approved, live contract.Contract) []delta.Signal
+	bundle *scan.Bundle        // may be nil: no scan is complete then
+	reader func() *scan.Reader // prepared when it is first needed
+	log    *slog.Logger
 }
 
 // Compare is the gate's. Should the gate itself have a fault, the one change is
@@ -36,7 +36,7 @@ func (j judge) Compare(approved, live contract.Contract) (signals []delta.Signal
 	return j.gate(approved, live)
 }
 
-func (j judge) Scan(live contract.Contract) scan.Verdict { return j.scanner().Scan(live) }
+func (j judge) Scan(live contract.Contract) scan.Verdict { return j.reader().Scan(live) }
 
 func (j judge) Bundle() string { return j.bundle.Version() }
 
@@ -51,11 +51,12 @@ func (i *Intake) bundle() *scan.Bundle {
 // judge gives the judge of a pass of the server.
 func (i *Intake) judge(server string, s approval.Settings) approval.Judge {
 	bundle := i.bundle()
+	prepared := i.scanners.of(i.Catalogue(), bundle, server)
 	return judge{
-		gate:    delta.Gate{Unannotated: s.Unannotated}.Compare,
-		bundle:  bundle,
-		scanner: i.scanners.of(i.Catalogue(), bundle, server),
-		log:     i.o.Log,
+		gate:   delta.Gate{Unannotated: s.Unannotated}.Comparer().Compare,
+		bundle: bundle,
+		reader: sync.OnceValue(func() *scan.Reader { return prepared().Reader() }),
+		log:    i.o.Log,
 	}
 }
 
@@ -135,7 +136,7 @@ func (i *Intake) Findings(ctx context.Context) []Found {
 		if !srv.Runs() {
 			continue
 		}
-		scanner := i.scanners.of(c, bundle, srv.Name)()
+		scanner := i.scanners.of(c, bundle, srv.Name)().Reader()
 		for _, e := range c.Entries(srv.Name) {
 			r := e.Record
 			if ctx.Err() != nil {

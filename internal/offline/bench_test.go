@@ -99,17 +99,17 @@ func BenchmarkScan(b *testing.B) {
 	})
 }
 
-// real is the judge of a daemon.
+// real is the judge of one pass of a daemon.
 type real struct {
-	gate    delta.Gate
-	scanner *scan.Scanner
-	bundle  string
+	gate   *delta.Comparer
+	reader *scan.Reader
+	bundle string
 }
 
 func (r real) Compare(approved, live contract.Contract) []delta.Signal {
 	return r.gate.Compare(approved, live)
 }
-func (r real) Scan(c contract.Contract) scan.Verdict { return r.scanner.Scan(c) }
+func (r real) Scan(c contract.Contract) scan.Verdict { return r.reader.Scan(c) }
 func (r real) Bundle() string                        { return r.bundle }
 
 // server is a server in a store on the disk.
@@ -196,7 +196,8 @@ func BenchmarkPass(b *testing.B) {
 		third = append(third, s.live.Raw())
 	}
 	bundle := scan.Embedded()
-	judge := real{scanner: scan.New(bundle, nil), bundle: bundle.Version()}
+	scanner := scan.New(bundle, nil)
+	judge := func() approval.Judge { return real{delta.Gate{}.Comparer(), scanner.Reader(), bundle.Version()} }
 	on := approval.Settings{ID: "on", DefaultMode: approval.Scan.String(), OnHold: approval.OnHoldBlock, Unannotated: contract.Destructive}
 	off := on
 	off.ID, off.GateOff = "off", true
@@ -205,15 +206,15 @@ func BenchmarkPass(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		plain, whole := newServer(b, off), newServer(b, on)
-		whole.pass(first, judge, &ignored)
-		whole.pass(second, judge, &ignored) // approved by the scan: the anchor stays behind
+		whole.pass(first, judge(), &ignored)
+		whole.pass(second, judge(), &ignored) // approved by the scan: the anchor stays behind
 		runtime.GC()
 		b.StartTimer()
 		plain.pass(third, nil, &of)
 		b.StopTimer()
 		runtime.GC()
 		b.StartTimer()
-		whole.pass(third, judge, &is)
+		whole.pass(third, judge(), &is)
 		b.StopTimer()
 		held = 0
 		for _, r := range whole.state().Records {

@@ -36,12 +36,12 @@ func Scan(bundle *scan.Bundle, l *Listing, each func(Scanned) error) error {
 	if err != nil {
 		return err
 	}
-	scanners := make(map[int]*scan.Scanner, 1)
+	scanners := make(map[int]*scan.Reader, 1)
 	for i, p := range l.entries {
 		s, ready := scanners[p.server]
 		if !ready {
 			clear(scanners) // the tools of a server stand together
-			s = scan.New(bundle, others(neighbours, l.servers[p.server]))
+			s = scan.New(bundle, others(neighbours, l.servers[p.server])).Reader()
 			scanners[p.server] = s
 		}
 		e, err := l.Entry(i)
@@ -92,7 +92,7 @@ func others(all []scan.Neighbour, server string) []scan.Neighbour {
 }
 
 // verdict is the scan's, but for what it can't say anything about.
-func verdict(s *scan.Scanner, e Entry) scan.Verdict {
+func verdict(s *scan.Reader, e Entry) scan.Verdict {
 	v := s.Scan(e.Contract)
 	switch {
 	case !e.Contract.Parsable():

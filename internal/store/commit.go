@@ -19,6 +19,7 @@ type change struct {
 	records []recordRow
 	last    map[approval.Key]int // the last transition of each record: index into lines
 	lines   []line
+	blobs   []blob
 }
 
 // Commit writes a change whole, durably, or not at all: fault.Conflict when the
@@ -26,14 +27,14 @@ type change struct {
 // that would leave a record without the audit entry that explains it is refused
 // (fault.Internal).
 func (s *Store) Commit(ctx context.Context, c approval.Change) error {
-	ready, err := prepare(c)
+	ready, err := s.prepare(c)
 	if err != nil {
 		return err
 	}
 	return s.w.submit(ctx, ready.lines, ready.write)
 }
 
-func prepare(c approval.Change) (*change, error) {
+func (s *Store) prepare(c approval.Change) (*change, error) {
 	ready := &change{Change: c, last: map[approval.Key]int{}}
 	if c.Remove && (c.Server != nil || len(c.Records) > 0) {
 		return nil, internal("a change of server %q both removes and writes it", c.Name)
@@ -49,22 +50,27 @@ func prepare(c approval.Change) (*change, error) {
 		ready.server = body
 	}
 	states := map[approval.Key][32]byte{}
+	raws := blobs{known: s.parsed}
 	for _, r := range c.Records {
 		if _, twice := states[r.Key]; twice || r.Key.Server != c.Name {
 			return nil, internal("a change of server %q holds %s, which does not belong there or is there twice", c.Name, naming(r.Key))
 		}
-		row, err := recordOut(r)
+		row, err := recordOut(r, &raws)
 		if err != nil {
 			return nil, err
 		}
 		ready.records = append(ready.records, row)
 		states[r.Key] = row.state
 	}
-	return ready, ready.entries(states)
+	if err := ready.entries(states, &raws); err != nil {
+		return nil, err
+	}
+	ready.blobs = raws.list
+	return ready, nil
 }
 
 // entries makes the lines, the last transition of each record with its new state.
-func (c *change) entries(states map[approval.Key][32]byte) (err error) {
+func (c *change) entries(states map[approval.Key][32]byte, raws *blobs) (err error) {
 	for i, e := range c.Entries {
 		if e.Type == record.TypeTransition {
 			key := approval.Key{Server: e.Server, Kind: approval.Kind(e.Kind), Name: e.Name}
@@ -83,7 +89,7 @@ func (c *change) entries(states map[approval.Key][32]byte) (err error) {
 			entries[i].Transition = &told
 		}
 	}
-	c.lines, err = linesOf(entries)
+	c.lines, err = raws.lines(entries)
 	return err
 }
 
@@ -94,6 +100,11 @@ func (c *change) write(t *tx, first int64) error {
 	}
 	if err := c.writeServer(t); err != nil {
 		return err
+	}
+	for _, b := range c.blobs {
+		if err := t.blob(b); err != nil {
+			return err
+		}
 	}
 	for _, r := range c.records {
 		if err := c.writeRecord(t, r, first); err != nil {
@@ -156,40 +167,56 @@ func (c *change) remove(t *tx) error {
 	return err
 }
 
+// A record is named by its unique index, and one of another version is not written:
+// then the change lost a race.
 const (
 	recordInsert = "INSERT INTO records (server, kind, name, version, seq, state, " + recordColumns + ")" +
-		" VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	recordUpdate = "UPDATE records SET (version, seq, state, " + recordColumns + ") =" +
-		" (version + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE place = ? AND version = ?"
+		" (version + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" +
+		" WHERE server = ? AND kind = ? AND name = ? AND version = ?"
 )
 
 func (c *change) writeRecord(t *tx, r recordRow, first int64) error {
-	var place, version, seq int64
-	var state []byte
-	err := t.row("SELECT place, version, seq, state FROM records WHERE server = ? AND kind = ? AND name = ?",
-		[]any{r.key.Server, string(r.key.Kind), r.key.Name}, &place, &version, &seq, &state)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if version != r.version {
-		return conflict(naming(r.key))
-	}
+	seq := int64(0)
 	if i, told := c.last[r.key]; told {
 		seq = first + int64(i)
-	} else if string(state) != string(r.state[:]) {
-		return internal("a change of %s has no audit entry", naming(r.key))
-	}
-	for _, b := range r.blobs {
-		if err := t.blob(b); err != nil {
+	} else {
+		var err error
+		if seq, err = c.untold(t, r); err != nil {
 			return err
 		}
 	}
-	if version == 0 {
-		args := []any{r.key.Server, string(r.key.Kind), r.key.Name, seq, r.state[:]}
-		return t.change(recordInsert, append(args, r.values...)...)
+	var written int64
+	var err error
+	if key := []any{r.key.Server, string(r.key.Kind), r.key.Name}; r.version == 0 {
+		written, err = t.changed(recordInsert, append(append(key, seq, r.state[:]), r.values...)...)
+	} else {
+		args := append([]any{seq, r.state[:]}, r.values...)
+		written, err = t.changed(recordUpdate, append(append(args, key...), r.version)...)
 	}
-	args := append([]any{seq, r.state[:]}, r.values...)
-	return t.change(recordUpdate, append(args, place, version)...)
+	if err == nil && written == 0 {
+		err = conflict(naming(r.key))
+	}
+	return err
+}
+
+// untold gives the seq of the last transition of a record of which the change tells
+// none: then its state has to be as it was.
+func (c *change) untold(t *tx, r recordRow) (seq int64, err error) {
+	var version int64
+	var state []byte
+	err = t.row("SELECT version, seq, state FROM records WHERE server = ? AND kind = ? AND name = ?",
+		[]any{r.key.Server, string(r.key.Kind), r.key.Name}, &version, &seq, &state)
+	switch {
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return 0, err
+	case version != r.version:
+		return 0, conflict(naming(r.key))
+	case string(state) != string(r.state[:]):
+		return 0, internal("a change of %s has no audit entry", naming(r.key))
+	}
+	return seq, nil
 }
 
 // grantsLeft is a scope without what names the server. A tool glob that begins with

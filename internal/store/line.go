@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -26,36 +27,62 @@ type blob struct {
 	data []byte
 }
 
-// blobOf gives the bytes of c; ok is false when it has none.
-func blobOf(c contract.Contract) (b blob, ok bool) {
-	ref := record.Snapshot{Contract: c}.Reference()
-	return blob{hash: ref.Raw, data: c.Raw()}, ref.Bytes > 0
+// blobs are the raw texts that one request has to store, each once, and those that
+// are stored already left out.
+type blobs struct {
+	known  *parsed
+	hashes map[*byte][32]byte // of the texts, by where they are: nobody changes one
+	list   []blob
 }
 
-func lineOf(e record.Entry) (line, error) {
+// hash gives the hash of the bytes of c, which has some, and takes them in.
+func (k *blobs) hash(c contract.Contract) [32]byte {
+	raw := c.Raw()
+	if hash, ok := k.hashes[&raw[0]]; ok {
+		return hash
+	}
+	if k.hashes == nil {
+		k.hashes = map[*byte][32]byte{}
+	}
+	hash := sha256.Sum256(raw)
+	k.hashes[&raw[0]] = hash
+	if h := k.known.find(hash); !h.stored {
+		k.known.keep(hash, c, false)
+		k.list = append(k.list, blob{hash, raw})
+	}
+	return hash
+}
+
+// reference is the reference to a contract of an entry, whose bytes are taken in.
+func (k *blobs) reference(s record.Snapshot) record.Snapshot {
+	c := s.Contract
+	if len(c.Raw()) == 0 {
+		return s
+	}
+	return record.Snapshot{Ref: record.Ref{Digest: c.Digest(), Problem: c.Problem(), Raw: k.hash(c), Bytes: len(c.Raw())}}
+}
+
+func (k *blobs) line(e record.Entry) (line, error) {
+	if e.Transition != nil {
+		t := *e.Transition // the caller's is not touched
+		t.Old, t.New = k.reference(t.Old), k.reference(t.New)
+		e.Transition = &t
+	}
 	body, err := record.Encode(e)
 	if err != nil {
 		return line{}, internal("%v", err)
 	}
-	l := line{body: body, time: e.Time.UnixMicro(), about: aboutOf(e)}
-	if t := e.Transition; t != nil {
-		for _, s := range []record.Snapshot{t.Old, t.New} {
-			if b, ok := blobOf(s.Contract); ok {
-				l.blobs = append(l.blobs, b)
-			}
-		}
-	}
-	return l, nil
+	return line{body: body, time: e.Time.UnixMicro(), about: aboutOf(e)}, nil
 }
 
 func aboutOf(e record.Entry) about {
 	return about{typ: string(e.Type), server: e.Server, kind: e.Kind, name: e.Name}
 }
 
-func linesOf(entries []record.Entry) ([]line, error) {
+func (k *blobs) lines(entries []record.Entry) ([]line, error) {
 	lines := make([]line, len(entries))
 	for i, e := range entries {
-		l, err := lineOf(e)
+		l, err := k.line(e)
 		if err != nil {
 			return nil, err
 		}
@@ -64,11 +91,21 @@ func linesOf(entries []record.Entry) ([]line, error) {
 	return lines, nil
 }
 
+// linesOf makes the lines of entries that are written alone, with their blobs.
+func linesOf(entries ...record.Entry) ([]line, error) {
+	var k blobs
+	lines, err := k.lines(entries)
+	if err == nil && len(lines) > 0 {
+		lines[0].blobs = k.list
+	}
+	return lines, err
+}
+
 // Append writes audit entries, all or none of them; they are durable when it
 // returns. Concurrent callers share a commit. When ctx ends before the writer took
 // them nothing is written.
 func (s *Store) Append(ctx context.Context, entries ...record.Entry) error {
-	lines, err := linesOf(entries)
+	lines, err := linesOf(entries...)
 	if err != nil {
 		return err
 	}
@@ -83,9 +120,9 @@ func (s *Store) Append(ctx context.Context, entries ...record.Entry) error {
 // the entry is dropped, and the next Append says so. For an entry that can't be
 // written at all (see record.Encode) one that says so is written.
 func (s *Store) Enqueue(e record.Entry) {
-	l, err := lineOf(e)
+	lines, err := linesOf(e)
 	if err != nil {
-		l, err = lineOf(record.Entry{
+		lines, err = linesOf(record.Entry{
 			Time: time.Now().UTC(), Type: record.TypePass, Actor: record.Actor{Kind: record.Holdfast},
 			Act: &record.Act{What: "entry_not_written", Detail: map[string]string{"why": err.Error()}},
 		})
@@ -93,5 +130,5 @@ func (s *Store) Enqueue(e record.Entry) {
 	if err != nil {
 		panic(fmt.Sprintf("an entry of constants can't be encoded: %v", err))
 	}
-	s.w.enqueue(l)
+	s.w.enqueue(lines[0])
 }

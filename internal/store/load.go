@@ -40,7 +40,7 @@ func (s *Store) Load(ctx context.Context) (settings approval.Settings, servers [
 		if servers, err = readServers(ctx, tx, "ORDER BY place"); err != nil {
 			return err
 		}
-		records, err = readRecords(ctx, tx, "ORDER BY r.place")
+		records, err = s.readRecords(ctx, tx, "")
 		return err
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) State(ctx context.Context, server string) (state approval.State,
 			return err
 		}
 		state.Server = servers[0]
-		state.Records, err = readRecords(ctx, tx, "WHERE r.server = ? ORDER BY r.place", server)
+		state.Records, err = s.readRecords(ctx, tx, "WHERE r.server = ?", server)
 		return err
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func settingsOut(v approval.Settings) settingsRow {
 
 // PutSettings replaces the settings snapshot together with its audit entries.
 func (s *Store) PutSettings(ctx context.Context, v approval.Settings, entries []record.Entry) error {
-	lines, err := linesOf(entries)
+	lines, err := linesOf(entries...)
 	if err != nil {
 		return err
 	}
@@ -128,6 +128,9 @@ func (s *Store) PutSettings(ctx context.Context, v approval.Settings, entries []
 		return t.exec("INSERT OR REPLACE INTO settings (one, id, body) VALUES (1, ?, ?)", v.ID, body)
 	})
 }
+
+// scanner is a row of a query.
+type scanner interface{ Scan(into ...any) error }
 
 // query calls f for each row.
 func query(ctx context.Context, tx *sql.Tx, text string, args []any, f func(*sql.Rows) error) error {
@@ -160,15 +163,35 @@ func readServers(ctx context.Context, tx *sql.Tx, where string, args ...any) (se
 	return servers, err
 }
 
-func readRecords(ctx context.Context, tx *sql.Tx, where string, args ...any) (records []approval.Record, err error) {
-	err = query(ctx, tx, recordSelect+" "+where, args, func(rows *sql.Rows) error {
-		r, err := recordIn(rows)
+// readRecords gives records in the order in which they were first stored. They are
+// sorted here, for SQLite would take rows with their contracts through a file.
+func (s *Store) readRecords(ctx context.Context, tx *sql.Tx, where string, args ...any) ([]approval.Record, error) {
+	var records []approval.Record
+	var places []placed
+	reader := recordReader{known: s.parsed}
+	err := query(ctx, tx, recordSelect+" "+where, args, func(rows *sql.Rows) error {
+		r, err := reader.read(rows)
 		if err == nil {
+			places = append(places, placed{r.place, len(records)})
 			records = append(records, r.Record)
 		}
 		return err
 	})
-	return records, err
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(places, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+	sorted := make([]approval.Record, len(records))
+	for i, p := range places {
+		sorted[i] = records[p.at]
+	}
+	return sorted, nil
+}
+
+// placed is the place of a record, and where it is.
+type placed struct {
+	place int64
+	at    int
 }
 
 func damaged(err error, what string) error {

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"database/sql"
 	"fmt"
+	"strconv"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/contract"
@@ -16,7 +19,6 @@ type recordRow struct {
 	version int64 // that it was made from
 	state   [32]byte
 	values  []any // of the columns of recordColumns, in order
-	blobs   []blob
 }
 
 // recordColumns are what a write of a record sets, in order, after its key,
@@ -25,7 +27,7 @@ const recordColumns = "status, approved, approved_problem, approved_raw, approve
 	" anchor, anchor_problem, anchor_raw, anchor_by, accepted," +
 	" live, live_problem, live_raw, live_scan, declined, blocked, absent, evidence"
 
-func recordOut(r approval.Record) (recordRow, error) {
+func recordOut(r approval.Record, blobs *blobs) (recordRow, error) {
 	row := recordRow{key: r.Key, version: r.Version}
 	var err error
 	text := func(v any) string {
@@ -36,10 +38,9 @@ func recordOut(r approval.Record) (recordRow, error) {
 		return s
 	}
 	contractOf := func(c contract.Contract) (digest contract.Digest, problem string, raw []byte) {
-		b, ok := blobOf(c)
-		if ok {
-			row.blobs = append(row.blobs, b)
-			raw = b.hash[:]
+		if len(c.Raw()) > 0 {
+			hash := blobs.hash(c)
+			raw = hash[:]
 		}
 		return c.Digest(), c.Problem(), raw
 	}
@@ -63,15 +64,16 @@ func recordOut(r approval.Record) (recordRow, error) {
 // called. The audit entry of a transition holds it, so that a record which was
 // changed without one is found. A verdict or evidence may be renewed without one.
 func stateOf(r approval.Record, approvedBy, anchorBy, accepted string) [32]byte {
-	h := sha256.New()
+	var room [1 << 10]byte
+	b := room[:0]
 	for _, part := range []string{
-		"holdfast record state v1", r.Key.Server, string(r.Key.Kind), r.Key.Name, fmt.Sprint(byte(r.Status)),
+		"holdfast record state v1", r.Key.Server, string(r.Key.Kind), r.Key.Name, strconv.Itoa(int(r.Status)),
 		string(r.Approved.Digest()), approvedBy, string(r.Anchor.Digest()), anchorBy, accepted,
-		string(r.Live.Digest()), string(r.Declined), fmt.Sprint(r.Blocked), fmt.Sprint(r.Absent),
+		string(r.Live.Digest()), string(r.Declined), strconv.FormatBool(r.Blocked), strconv.FormatBool(r.Absent),
 	} {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
+		b = append(append(strconv.AppendInt(b, int64(len(part)), 10), ':'), part...)
 	}
-	return [32]byte(h.Sum(nil))
+	return sha256.Sum256(b)
 }
 
 // naming names a record in a message.
@@ -93,20 +95,32 @@ const recordSelect = `SELECT r.place, r.server, r.kind, r.name, r.version, r.seq
 // storedContract is a contract as its columns hold it.
 type storedContract struct {
 	digest, problem string
-	hash, data      []byte
+	hash            []byte
+	data            sql.RawBytes // until the next row is read
 }
 
-// restore gives the contract; one with the same bytes as like is not read again.
-func (s storedContract) restore(like storedContract, parsed contract.Contract) (contract.Contract, error) {
+// restore gives the contract; one with the same bytes as like, or as one that is
+// known, is not parsed again. Its bytes are checked in any case.
+func (s storedContract) restore(like storedContract, c contract.Contract, known *parsed) (contract.Contract, error) {
 	if len(s.hash) > 0 && string(s.hash) == string(like.hash) {
 		if s.digest == like.digest && s.problem == like.problem {
-			return parsed, nil
+			return c, nil
 		}
 		s.data = like.data
 	}
 	ref := record.Ref{Digest: contract.Digest(s.digest), Problem: s.problem, Bytes: len(s.data)}
 	copy(ref.Raw[:], s.hash)
-	return ref.Restore(s.data)
+	if h := known.find(ref.Raw); ref.Bytes > 0 && h.Digest() == ref.Digest && h.Problem() == ref.Problem && sha256.Sum256(s.data) == ref.Raw {
+		if !h.stored {
+			known.keep(ref.Raw, h.Contract, true)
+		}
+		return h.Contract, nil
+	}
+	c, err := ref.Restore(s.data)
+	if err == nil && ref.Bytes > 0 {
+		known.keep(ref.Raw, c, true)
+	}
+	return c, err
 }
 
 // storedRecord is a record with what the store keeps beside it.
@@ -118,15 +132,44 @@ type storedRecord struct {
 	state  [32]byte
 }
 
-// scanner is a row of a query.
-type scanner interface{ Scan(into ...any) error }
+// recordReader reads records of one query. The zero value takes nothing from memory.
+type recordReader struct {
+	known *parsed
 
-func recordIn(row scanner) (storedRecord, error) {
+	// Records of one pass have many of their texts in common.
+	approvedBy, anchorBy latest[grantRow]
+	accepted             latest[[]findingRow]
+	verdict              latest[verdictRow]
+	evidence             latest[evidenceRow]
+}
+
+// latest is the text that was decoded last, with its value.
+type latest[T any] struct {
+	text  string
+	value T
+}
+
+// decode reads a text. Its value may be that of another record too: what it holds is
+// copied by who keeps it.
+func (l *latest[T]) decode(text string) (T, error) {
+	if text == l.text && text != "" {
+		return l.value, nil
+	}
+	var value T
+	if err := decode(text, &value); err != nil {
+		return value, err
+	}
+	l.text, l.value = text, value
+	return value, nil
+}
+
+// read reads the row that the query is at.
+func (k *recordReader) read(rows *sql.Rows) (storedRecord, error) {
 	var r storedRecord
 	var status byte
 	var approved, anchor, live storedContract
 	var approvedBy, anchorBy, accepted, liveScan, evidence string
-	err := row.Scan(&r.place, &r.Key.Server, &r.Key.Kind, &r.Key.Name, &r.Version, &r.seq, &r.stored, &status,
+	err := rows.Scan(&r.place, &r.Key.Server, &r.Key.Kind, &r.Key.Name, &r.Version, &r.seq, &r.stored, &status,
 		&approved.digest, &approved.problem, &approved.hash, &approved.data, &approvedBy,
 		&anchor.digest, &anchor.problem, &anchor.hash, &anchor.data, &anchorBy, &accepted,
 		&live.digest, &live.problem, &live.hash, &live.data, &liveScan, &r.Declined, &r.Blocked, &r.Absent, &evidence)
@@ -138,16 +181,16 @@ func recordIn(row scanner) (storedRecord, error) {
 		return r, fault.Wrap(err, fault.Corrupt, fmt.Sprintf("what is stored of %s does not verify: %v", naming(r.Key), err),
 			"Restore the data directory from a backup, or remove the server and add it again.")
 	}
-	if r.Approved, err = approved.restore(storedContract{}, contract.Contract{}); err != nil {
+	if r.Approved, err = approved.restore(storedContract{}, contract.Contract{}, k.known); err != nil {
 		return damaged(err)
 	}
-	if r.Anchor, err = anchor.restore(approved, r.Approved); err != nil {
+	if r.Anchor, err = anchor.restore(approved, r.Approved, k.known); err != nil {
 		return damaged(err)
 	}
-	if r.Live, err = live.restore(approved, r.Approved); err != nil {
+	if r.Live, err = live.restore(approved, r.Approved, k.known); err != nil {
 		return damaged(err)
 	}
-	if err := r.texts(approvedBy, anchorBy, accepted, liveScan, evidence); err != nil {
+	if err := k.texts(&r, approvedBy, anchorBy, accepted, liveScan, evidence); err != nil {
 		return damaged(err)
 	}
 	r.state = stateOf(r.Record, approvedBy, anchorBy, accepted)
@@ -155,20 +198,16 @@ func recordIn(row scanner) (storedRecord, error) {
 }
 
 // texts reads the columns that hold JSON.
-func (r *storedRecord) texts(approvedBy, anchorBy, accepted, liveScan, evidence string) error {
-	var by, anchorRow grantRow
-	var findings []findingRow
-	var verdict verdictRow
-	var held evidenceRow
-	for _, column := range []struct {
-		text string
-		into any
-	}{{approvedBy, &by}, {anchorBy, &anchorRow}, {accepted, &findings}, {liveScan, &verdict}, {evidence, &held}} {
-		if err := decode(column.text, column.into); err != nil {
-			return err
-		}
+func (k *recordReader) texts(r *storedRecord, approvedBy, anchorBy, accepted, liveScan, evidence string) error {
+	by, err := k.approvedBy.decode(approvedBy)
+	anchoredBy, err2 := k.anchorBy.decode(anchorBy)
+	findings, err3 := k.accepted.decode(accepted)
+	verdict, err4 := k.verdict.decode(liveScan)
+	held, err5 := k.evidence.decode(evidence)
+	if err := cmp.Or(err, err2, err3, err4, err5); err != nil {
+		return err
 	}
-	r.ApprovedBy, r.AnchorBy, r.Accepted = approval.Grant(by), approval.Grant(anchorRow), findingsIn(findings)
+	r.ApprovedBy, r.AnchorBy, r.Accepted = approval.Grant(by), approval.Grant(anchoredBy), findingsIn(findings)
 	r.LiveScan, r.Evidence = verdict.in(), held.in()
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
@@ -164,7 +165,7 @@ func evidenceOut(e approval.Evidence) evidenceRow {
 }
 
 func (e evidenceRow) in() approval.Evidence {
-	return approval.Evidence{Reason: e.Reason, Signals: e.Signals, Verdict: e.Verdict.in()}
+	return approval.Evidence{Reason: e.Reason, Signals: slices.Clone(e.Signals), Verdict: e.Verdict.in()}
 }
 
 func reportedOut(t approval.ReportedTool) reportedRow {

@@ -29,9 +29,10 @@ import (
 // fault.Storage may have written all or nothing; once the outcome of a commit is
 // not known, every later write is refused until the database is opened again.
 type Store struct {
-	path  string
-	reads *sql.DB
-	w     *writer
+	path   string
+	reads  *sql.DB
+	w      *writer
+	parsed *parsed
 
 	closing sync.Once
 	closed  error
@@ -82,7 +83,7 @@ func open(ctx context.Context, path string, wrap func(driver.Connector) driver.C
 		return nil, errors.Join(openFault(path, err), w.conn.Close(), writes.Close())
 	}
 	go w.run()
-	return &Store{path: path, reads: reads, w: w}, nil
+	return &Store{path: path, reads: reads, w: w, parsed: &parsed{}}, nil
 }
 
 // createFile makes sure that the database exists with mode 0600, which SQLite

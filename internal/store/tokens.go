@@ -32,7 +32,7 @@ func (s *Store) CreateToken(ctx context.Context, t dispatch.Token, e record.Entr
 	if t.ID == "" || t.Name == "" || t.Hash == [32]byte{} {
 		return fault.New(fault.BadInput, "a token needs an id, a name and a secret", "Give it a name.")
 	}
-	lines, err := linesOf([]record.Entry{e})
+	lines, err := linesOf(e)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *Store) CreateToken(ctx context.Context, t dispatch.Token, e record.Entr
 // and has that name, together with its audit entry. fault.NotFound when there is
 // none, or when it is revoked already.
 func (s *Store) RevokeToken(ctx context.Context, nameOrID string, at time.Time, e record.Entry) error {
-	lines, err := linesOf([]record.Entry{e})
+	lines, err := linesOf(e)
 	if err != nil {
 		return err
 	}

@@ -44,20 +44,26 @@ func (t *tx) exec(query string, args ...any) error {
 	return err
 }
 
-// change is exec for a statement that must touch exactly one row.
-func (t *tx) change(query string, args ...any) error {
+// changed is exec that gives how many rows were written.
+func (t *tx) changed(query string, args ...any) (int64, error) {
 	s, err := t.stmt(query)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r, err := s.Exec(args...)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if n, err := r.RowsAffected(); err != nil || n != 1 {
-		return errors.Join(fmt.Errorf("%d rows were changed where one should be: another program writes this database", n), err)
+	return r.RowsAffected()
+}
+
+// change is exec for a statement that must touch exactly one row.
+func (t *tx) change(query string, args ...any) error {
+	n, err := t.changed(query, args...)
+	if err == nil && n != 1 {
+		err = fmt.Errorf("%d rows were changed where one should be: another program writes this database", n)
 	}
-	return nil
+	return err
 }
 
 // row scans one row; sql.ErrNoRows when there is none.

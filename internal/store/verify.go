@@ -139,8 +139,9 @@ func (v *verifier) records(ctx context.Context) error {
 		n = 0
 		err := v.s.reading(ctx, "verify the records", func(tx *sql.Tx) error {
 			text := recordSelect + fmt.Sprintf(" WHERE r.place > ? ORDER BY r.place LIMIT %d", batch)
+			var reader recordReader // nothing is taken from memory
 			return query(ctx, tx, text, []any{place}, func(rows *sql.Rows) error {
-				r, err := recordIn(rows)
+				r, err := reader.read(rows)
 				place, n = r.place, n+1
 				switch {
 				case v.report.BadSeq != 0:

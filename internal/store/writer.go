@@ -32,24 +32,27 @@ type request struct {
 	taken bool                           // the writer has it, or its caller gave up; guarded by writer.mu
 }
 
-// writer owns the one connection that writes. Its goroutine takes everything
-// that waits into one transaction, so that callers at the same time share one
-// commit: one wait for the disk.
+// writer owns the one connection that writes. Whoever has the turn takes everything
+// that waits into one transaction, so that callers at the same time share one commit:
+// one wait for the disk. That is a caller that finds nobody writing, which spares it
+// two hand-overs, else the writer's goroutine.
 type writer struct {
 	db   *sql.DB
 	path string
+	turn chan struct{} // has room for one: who may use what follows
 
-	// The goroutine's own.
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
 	head       head // of the audit, as committed
 	broken     error
-	written    int // entries since the last checkpoint
+	written    int       // entries since the last checkpoint
+	wrote      time.Time // when the last group was written
 
 	mu       sync.Mutex // guards what follows
 	space    *sync.Cond // an enqueued entry was taken
 	queue    []*request
 	waiting  int                  // requests in queue with somebody waiting
+	clock    *time.Timer          // wakes the goroutine for flushAt
 	flushAt  time.Time            // when the rest of the queue is due; zero when it is empty
 	touched  map[string]time.Time // uses of tokens that are to be stored
 	touchAt  time.Time
@@ -66,10 +69,12 @@ type writer struct {
 
 func newWriter(ctx context.Context, db *sql.DB, path string) (*writer, error) {
 	w := &writer{
-		db: db, path: path, statements: map[string]*sql.Stmt{}, touched: map[string]time.Time{}, used: map[string]time.Time{},
+		db: db, path: path, turn: make(chan struct{}, 1), statements: map[string]*sql.Stmt{}, touched: map[string]time.Time{}, used: map[string]time.Time{},
 		wake: make(chan struct{}, 1), gone: make(chan struct{}), failed: make(chan struct{}),
 	}
 	w.space = sync.NewCond(&w.mu)
+	w.clock = time.AfterFunc(time.Hour, w.signal)
+	w.clock.Stop()
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, openFault(path, err)
@@ -107,7 +112,7 @@ func (w *writer) submit(ctx context.Context, lines []line, do func(t *tx, first 
 	w.queue = append(w.queue, r)
 	w.waiting++
 	w.mu.Unlock()
-	w.signal()
+	w.lead()
 	select {
 	case err := <-r.done:
 		return err
@@ -156,7 +161,7 @@ func (w *writer) enqueue(l line) {
 	w.queue = append(w.queue, &request{lines: []line{l}})
 	if w.flushAt.IsZero() {
 		w.flushAt = time.Now().Add(flushAfter)
-		w.signal() // to set its clock
+		w.clock.Reset(flushAfter)
 	}
 }
 
@@ -203,20 +208,51 @@ func (w *writer) close() error {
 	return errors.Join(err, w.conn.Close())
 }
 
-// run takes groups and writes them until close.
+// lead writes what waits, unless somebody else is writing, who is then woken for it.
+func (w *writer) lead() {
+	select {
+	case w.turn <- struct{}{}:
+	default:
+		w.signal()
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			// The transaction is open, and nobody knows what is in it. A caller must not
+			// be able to go on from that as if nothing had been.
+			go panic(p)
+			select {}
+		}
+	}()
+	group, touched, _, _ := w.take()
+	w.write(group, touched)
+	<-w.turn
+	w.mu.Lock()
+	more := w.waiting > 0
+	w.mu.Unlock()
+	if more {
+		w.signal()
+	}
+}
+
+// run takes groups and writes them until close, and what nobody waits for when it is due.
 func (w *writer) run() {
 	defer close(w.gone)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		w.turn <- struct{}{}
 		group, touched, closing, wait := w.take()
-		if len(group) > 0 || len(touched) > 0 {
-			w.write(group, touched)
-		}
+		w.write(group, touched)
 		if closing {
+			w.clock.Stop()
 			w.checkpoint("PRAGMA wal_checkpoint(TRUNCATE)")
-			return
+			return // with the turn: nobody writes any more
 		}
+		if len(group) == 0 && w.written >= checkpointAt && time.Since(w.wrote) >= idleAfter {
+			w.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")
+		}
+		<-w.turn
 		if len(group) > 0 {
 			continue // who was answered may have the next one ready
 		}
@@ -224,9 +260,6 @@ func (w *writer) run() {
 		select {
 		case <-w.wake:
 		case <-timer.C:
-			if wait == idleAfter && w.written >= checkpointAt {
-				w.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")
-			}
 		}
 	}
 }
@@ -246,6 +279,9 @@ func (w *writer) take() (group []*request, touched map[string]time.Time, closing
 				group = append(group, r)
 			}
 		}
+		if !w.flushAt.IsZero() {
+			w.clock.Stop()
+		}
 		w.queue, w.waiting, w.flushAt = nil, 0, time.Time{}
 		w.space.Broadcast()
 	} else if !w.flushAt.IsZero() {
@@ -264,10 +300,14 @@ func (w *writer) take() (group []*request, touched map[string]time.Time, closing
 
 // write writes one group in one transaction and answers everybody in it.
 func (w *writer) write(group []*request, touched map[string]time.Time) {
+	if len(group) == 0 && len(touched) == 0 {
+		return
+	}
 	answers, err := w.transact(group, touched)
 	if err != nil {
 		err = faultOf(err, "write")
 	}
+	w.wrote = time.Now()
 	w.mu.Lock()
 	w.busy = time.Time{}
 	w.mu.Unlock()

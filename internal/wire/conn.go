@@ -73,3 +73,27 @@ type sessionConn interface {
 	// abandon gives up waiting for the answer to a request.
 	abandon(id []byte)
 }
+
+// Each gives every message of a connection to take, one after the other, until take
+// fails, the connection ends or ctx does, and then the reason. Nothing else receives
+// from the connection meanwhile or afterwards. take must not block for long. It runs in
+// the goroutine that reads, which spares a hand-over a message.
+func Each(ctx context.Context, c Conn, take func(Message) error) error {
+	if d, ok := c.(deliverer); ok {
+		return d.each(ctx, take)
+	}
+	for {
+		m, err := c.Receive(ctx)
+		if err == nil {
+			err = take(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// deliverer is a connection that gives its messages where they are read.
+type deliverer interface {
+	each(ctx context.Context, take func(Message) error) error
+}

@@ -25,9 +25,8 @@ const (
 // HTTPClient connects to a streamable HTTP server (MCP 2025-11-25, transports).
 type HTTPClient struct {
 	URL     string
-	Header  http.Header  // sent with every request; never logged
-	Client  *http.Client // nil: one of its own; its redirect policy and Timeout are not used
-	MaxBody int          // bytes of one message; 0: DefaultMaxMessage
+	Header  http.Header // sent with every request; never logged
+	MaxBody int         // bytes of one message; 0: DefaultMaxMessage
 }
 
 // HTTPError says that a server answered with a status that is no success.
@@ -44,15 +43,14 @@ func (e *HTTPError) Error() string {
 // session id and protocol version are taken from the answer to initialize, the
 // standing GET stream is opened after it and resumed with Last-Event-ID. ctx is
 // not kept. No error of the connection holds the URL or a header. Send waits for
-// the header of the answer; a request that will not be answered is, where no
-// Session is told, answered with an error response of our own.
+// the header of the answer.
 func (c HTTPClient) Dial(context.Context) (Conn, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the URL of the server is not an http or https URL")
 	}
 	h := &httpConn{
-		url: c.URL, header: c.Header.Clone(), client: &http.Client{}, limit: c.MaxBody,
+		url: c.URL, header: c.Header.Clone(), client: &http.Client{Transport: newTransport()}, limit: c.MaxBody,
 		in: make(chan Message), posts: map[string]context.CancelFunc{},
 	}
 	if h.header == nil {
@@ -60,13 +58,6 @@ func (c HTTPClient) Dial(context.Context) (Conn, error) {
 	}
 	if h.limit <= 0 {
 		h.limit = DefaultMaxMessage
-	}
-	if c.Client != nil {
-		*h.client = *c.Client
-		h.client.Timeout = 0 // streams have no end in time
-	} else {
-		h.client.Transport = newTransport()
-		h.idle = h.client.CloseIdleConnections
 	}
 	h.client.CheckRedirect = sameOrigin
 	h.ctx, h.end = context.WithCancelCause(context.Background())
@@ -100,7 +91,6 @@ type httpConn struct {
 	url    string
 	header http.Header
 	client *http.Client
-	idle   func() // closes what an own client keeps open
 	limit  int
 	lost   func(id []byte, err error)
 	reread func(raw, id []byte) bool
@@ -112,6 +102,9 @@ type httpConn struct {
 	work sync.WaitGroup
 
 	closing sync.Once
+
+	taking sync.Mutex         // held while take runs
+	take   func(Message) bool // of each; false: it takes no more
 
 	mu       sync.Mutex
 	closed   bool
@@ -141,6 +134,43 @@ func (c *httpConn) Receive(ctx context.Context) (Message, error) {
 		return Message{}, ctx.Err()
 	case <-c.ctx.Done():
 		return Message{}, context.Cause(c.ctx)
+	}
+}
+
+// each gives messages in the goroutines that read the answers, one at a time. What
+// comes before it is there waits for it.
+func (c *httpConn) each(ctx context.Context, take func(Message) error) error {
+	failed, over := make(chan error, 1), false
+	deliver := func(m Message) bool {
+		if !over {
+			if err := take(m); err != nil {
+				over = true
+				failed <- err
+			}
+		}
+		return !over
+	}
+	c.taking.Lock()
+	c.take = deliver
+	c.taking.Unlock()
+	for {
+		var err error
+		select {
+		case m := <-c.in:
+			c.taking.Lock()
+			deliver(m)
+			c.taking.Unlock()
+			continue
+		case err = <-failed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-c.ctx.Done():
+			err = context.Cause(c.ctx)
+		}
+		c.taking.Lock()
+		defer c.taking.Unlock()
+		over = true
+		return err
 	}
 }
 
@@ -360,7 +390,5 @@ func (c *httpConn) close() {
 	}
 	c.end(ErrClosed)
 	c.work.Wait()
-	if c.idle != nil {
-		c.idle()
-	}
+	c.client.CloseIdleConnections()
 }

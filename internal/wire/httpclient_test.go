@@ -417,25 +417,10 @@ func TestHTTPStandingStream(t *testing.T) {
 	}
 }
 
-// Over a connection without a Session a request that is not answered is answered
-// with an error of our own.
 func TestHTTPConnAlone(t *testing.T) {
-	s := newScript(t)
-	s.session = ""
-	s.post = func(w http.ResponseWriter, _ *http.Request, m Message) { stream(w)("data: nothing\n\n") }
-	conn, err := HTTPClient{URL: s.URL, Header: http.Header{"X-Own": {"own"}}}.Dial(t.Context())
+	conn, err := HTTPClient{URL: newScript(t).URL}.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer conn.Close()
-	for _, send := range []string{`{"jsonrpc":"2.0","id":"i","method":"initialize"}`, `{"jsonrpc":"2.0","id":"\u0041","method":"work"}`} {
-		if err := conn.Send(t.Context(), []byte(send)); err != nil {
-			t.Fatal(err)
-		}
-		m, err := conn.Receive(t.Context())
-		if err != nil || string(m.ID) != `"i"` && (string(m.ID) != `"\u0041"` || m.Error == nil) {
-			t.Errorf("got %s %v", m.Raw, err)
-		}
 	}
 	if err := conn.Send(t.Context(), []byte("{")); !NotSent(err) {
 		t.Errorf("got %v", err)

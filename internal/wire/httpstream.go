@@ -96,6 +96,12 @@ func (c *httpConn) bring(ctx context.Context, m Message, a *awaited) bool {
 			}
 		}
 	}
+	c.taking.Lock()
+	if c.take != nil {
+		defer c.taking.Unlock()
+		return c.take(m)
+	}
+	c.taking.Unlock()
 	select {
 	case c.in <- m:
 		return true
@@ -116,14 +122,8 @@ func validVersion(v string) bool {
 
 // fail tells that a request will not be answered.
 func (c *httpConn) fail(ctx context.Context, a *awaited, err error) {
-	switch {
-	case ctx.Err() != nil || a.answered:
-	case c.lost != nil:
+	if ctx.Err() == nil && !a.answered && c.lost != nil {
 		c.lost([]byte(a.id), err)
-	default: // without a Session the receiver is told in the way it understands
-		if m, bad := Parse(NewError([]byte(a.id), CodeInternal, "no answer could be read: "+err.Error(), nil)); bad == nil {
-			c.bring(ctx, m, a)
-		}
 	}
 }
 

@@ -7,28 +7,30 @@ import (
 	"strconv"
 )
 
-// receive is the one reader of the connection. Nothing in it waits for the peer.
+// receive takes what the peer sends until the connection ends.
 func (s *Session) receive() {
-	for {
-		m, err := s.conn.Receive(s.ctx)
-		if err != nil {
-			s.end(err)
-			s.conn.Close()
-			s.reportRest()
-			if s.handlers.Closed != nil {
-				s.handlers.Closed(s.err)
-			}
-			return
-		}
-		switch m.Kind {
-		case Response:
-			s.answered(m)
-		case Request:
-			s.serve(m)
-		case Notification:
-			s.notified(m)
-		case Invalid: // Parse gives none
-		}
+	err := Each(s.ctx, s.conn, func(m Message) error {
+		s.received(m)
+		return nil
+	})
+	s.end(err)
+	s.conn.Close()
+	s.reportRest()
+	if s.handlers.Closed != nil {
+		s.handlers.Closed(s.err)
+	}
+}
+
+// received takes one message. Nothing in it waits for the peer.
+func (s *Session) received(m Message) {
+	switch m.Kind {
+	case Response:
+		s.answered(m)
+	case Request:
+		s.serve(m)
+	case Notification:
+		s.notified(m)
+	case Invalid: // Parse gives none
 	}
 }
 

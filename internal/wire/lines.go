@@ -17,19 +17,29 @@ const (
 	headLength = 256      // bytes kept of the start and the end of a bad line
 )
 
-// lineConn has a goroutine that reads and one that writes, so that neither a peer
-// that does not read nor one that does not write holds anybody longer than their
-// context allows, and no message is written in part because a caller went away.
+// lineConn reads in the goroutine of whoever takes the messages, or in one of its
+// own for Receive, and writes in the goroutine of whoever sends, as far as that does
+// not wait. What does not fit into the pipe now a goroutine writes, so that a peer
+// that does not read holds nobody longer than their context allows, and no message is
+// written in part because a caller went away.
 type lineConn struct {
 	lines  lineReader
 	w      io.Writer
+	now    func([]byte) (int, error) // writes what can be written without waiting; nil: nothing can
 	closer io.Closer
 	bad    func(error) error
+	serves bool // an agent's: it is answered what it can't know to be no message, also after it ended its side
 
-	in     chan Message
-	out    chan *lineWrite
-	lost   atomic.Pointer[func(id []byte, err error)]
-	reread atomic.Pointer[func(raw, id []byte) bool]
+	turn   chan struct{} // has room for one: whoever may write, and what is theirs
+	line   []byte
+	broken error // why nothing more is written
+
+	in       chan Message
+	reading  sync.Once
+	readOver chan struct{}
+	readErr  error // why; set before readOver is closed
+	lost     atomic.Pointer[func(id []byte, err error)]
+	reread   atomic.Pointer[func(raw, id []byte) bool]
 
 	ending  sync.Once
 	ended   chan struct{}
@@ -38,30 +48,34 @@ type lineConn struct {
 	closed  error
 }
 
-type lineWrite struct {
-	raw  []byte
-	done chan error
-}
-
 // NewLineConn frames messages as lines (stdio). A line over limit bytes (0:
 // DefaultMaxMessage) or not a message is reported to bad, as a *LineError, and
 // skipped when bad returns nil; else Receive fails with its error. A nil bad
 // tolerates nothing. bad is called by the goroutine that reads. c may be nil; when
 // closing it does not end a Read of r, that goroutine stays until the Read ends.
 func NewLineConn(r io.Reader, w io.Writer, c io.Closer, limit int, bad func(error) error) Conn {
+	return newLineConn(r, w, c, limit, bad)
+}
+
+// NewAgentConn is NewLineConn for the side that serves: the agent is answered a line
+// that is no message, for it waits, and the end of r does not end writing.
+func NewAgentConn(r io.Reader, w io.Writer, c io.Closer, limit int, bad func(error) error) Conn {
+	l := newLineConn(r, w, c, limit, bad)
+	l.serves = true
+	return l
+}
+
+func newLineConn(r io.Reader, w io.Writer, c io.Closer, limit int, bad func(error) error) *lineConn {
 	if limit <= 0 {
 		limit = DefaultMaxMessage
 	}
 	if bad == nil {
 		bad = func(err error) error { return err }
 	}
-	l := &lineConn{
-		lines: lineReader{bufio.NewReaderSize(r, lineBuffer), limit}, w: w, closer: c, bad: bad,
-		in: make(chan Message), out: make(chan *lineWrite), ended: make(chan struct{}),
+	return &lineConn{
+		lines: lineReader{bufio.NewReaderSize(r, lineBuffer), limit}, w: w, now: writesNow(w), closer: c, bad: bad,
+		turn: make(chan struct{}, 1), in: make(chan Message), readOver: make(chan struct{}), ended: make(chan struct{}),
 	}
-	go l.read()
-	go l.write()
-	return l
 }
 
 func (l *lineConn) end(err error) {
@@ -92,16 +106,18 @@ func (l *lineConn) send(ctx context.Context, o outgoing) error { return l.Send(c
 // Send waits until the message is written, or ctx ends; a message that is being
 // written then is still written whole.
 func (l *lineConn) Send(ctx context.Context, message []byte) error {
-	w := &lineWrite{message, make(chan error, 1)}
-	select {
-	case l.out <- w:
-	case <-ctx.Done():
-		return &notSent{ctx.Err()}
-	case <-l.ended:
-		return &notSent{l.err}
+	if err := l.take(ctx); err != nil {
+		return err
 	}
+	rest, err := l.begin(message)
+	if err != nil || len(rest) == 0 {
+		l.give()
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- l.finish(rest) }()
 	select {
-	case err := <-w.done:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -110,37 +126,89 @@ func (l *lineConn) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-func (l *lineConn) write() {
-	var line []byte
-	for {
-		select {
-		case w := <-l.out:
-			line = appendLine(line[:0], w.raw)
-			_, err := l.w.Write(line)
-			w.done <- err
-			if err != nil {
-				// What the peer still had to say may be in the pipe: reading goes on.
-				l.refuseWrites(err)
-				return
-			}
-			if cap(line) > keepBuffer {
-				line = nil
-			}
-		case <-l.ended:
-			return
-		}
+// sendNow sends a message without waiting, or gives false and sends nothing of it.
+func (l *lineConn) sendNow(message []byte) bool {
+	if l.now == nil {
+		return false
+	}
+	select {
+	case l.turn <- struct{}{}:
+	default:
+		return false
+	}
+	rest, err := l.begin(message)
+	if err != nil || len(rest) == len(message)+1 {
+		l.give()
+		return false
+	}
+	if len(rest) == 0 {
+		l.give()
+	} else {
+		go func() { _ = l.finish(rest) }() // who writes next is told of an error
+	}
+	return true
+}
+
+// flush waits until what was begun is written, or ctx ends.
+func (l *lineConn) flush(ctx context.Context) {
+	if l.take(ctx) == nil {
+		l.give()
 	}
 }
 
-func (l *lineConn) refuseWrites(err error) {
-	for {
-		select {
-		case w := <-l.out:
-			w.done <- &notSent{err}
-		case <-l.ended:
-			return
-		}
+// take waits for the turn to write.
+func (l *lineConn) take(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return &notSent{ctx.Err()}
+	case <-l.ended:
+		return &notSent{l.err}
 	}
+	var err error
+	select {
+	case <-l.ended: // both were ready
+		err = l.err
+	default:
+		err = l.broken
+	}
+	if err != nil {
+		l.give()
+		return &notSent{err}
+	}
+	return nil
+}
+
+// give gives the turn back.
+func (l *lineConn) give() {
+	if cap(l.line) > keepBuffer {
+		l.line = nil
+	}
+	<-l.turn
+}
+
+// begin frames a message, writes what can be written now, and gives the rest.
+func (l *lineConn) begin(message []byte) (rest []byte, err error) {
+	l.line = appendLine(l.line[:0], message)
+	if l.broken != nil {
+		return nil, &notSent{l.broken}
+	}
+	if l.now == nil {
+		return l.line, nil
+	}
+	n, err := l.now(l.line)
+	l.broken = err
+	return l.line[n:], err
+}
+
+// finish writes the rest of a message and gives the turn back. After an error
+// nothing is written any more, but what the peer still had to say may be in the
+// pipe: reading goes on.
+func (l *lineConn) finish(rest []byte) error {
+	defer l.give()
+	_, err := l.w.Write(rest)
+	l.broken = err
+	return err
 }
 
 // appendLine frames a message. A line break in a message can only be white space
@@ -161,6 +229,16 @@ func appendLine(line, message []byte) []byte {
 }
 
 func (l *lineConn) Receive(ctx context.Context) (Message, error) {
+	l.reading.Do(func() {
+		go l.read(func(m Message) bool {
+			select {
+			case l.in <- m:
+				return true
+			case <-l.ended:
+				return false
+			}
+		})
+	})
 	select {
 	case m := <-l.in:
 		return m, nil
@@ -168,10 +246,55 @@ func (l *lineConn) Receive(ctx context.Context) (Message, error) {
 		return Message{}, ctx.Err()
 	case <-l.ended:
 		return Message{}, l.err
+	case <-l.readOver:
+		return Message{}, l.readErr
 	}
 }
 
-func (l *lineConn) read() {
+func (l *lineConn) each(ctx context.Context, take func(Message) error) error {
+	var mu sync.Mutex // held while take runs
+	var failed error
+	over := false
+	l.reading.Do(func() {
+		go l.read(func(m Message) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			if over {
+				return false
+			}
+			failed = take(m)
+			over = failed != nil
+			return !over
+		})
+	})
+	var err error
+	select {
+	case <-l.readOver:
+		err = l.readErr
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-l.ended:
+		err = l.err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// read gives every message to take, until one of the two ends.
+func (l *lineConn) read(take func(Message) bool) {
+	l.readErr = l.readAll(take)
+	close(l.readOver)
+	if !l.serves {
+		l.end(l.readErr)
+	}
+}
+
+func (l *lineConn) readAll(take func(Message) bool) error {
 	for {
 		line, err := l.lines.next()
 		var m Message
@@ -190,15 +313,11 @@ func (l *lineConn) read() {
 		}
 		switch {
 		case err != nil:
-			l.end(err)
-			return
+			return err
 		case m.Kind == Invalid:
 			continue // tolerated
-		}
-		select {
-		case l.in <- m:
-		case <-l.ended:
-			return
+		case !take(m):
+			return ErrClosed
 		}
 	}
 }
@@ -212,6 +331,9 @@ func (l *lineConn) garbled(head, tail []byte, err error) error {
 		if id := answered(head, tail); id != nil {
 			(*lost)(id, err)
 		}
+	}
+	if l.serves {
+		_ = l.Send(context.Background(), AnswerTo(err)) // who sent it waits for an answer
 	}
 	return l.bad(&LineError{Head: bytes.Clone(head[:min(len(head), headLength)]), Err: err})
 }

@@ -72,7 +72,7 @@ type HTTPServer struct {
 	Face Face
 	// Authenticate checks a request, right after its Host and Origin, and says who
 	// it is; the value must be comparable: a session belongs to who opened it. An
-	// error is answered with 401, without a body that tells anything. Nil refuses
+	// error is answered with 401 and one sentence, the same for every error. Nil refuses
 	// everybody. It is asked again while a standing stream is open.
 	Authenticate func(*http.Request) (who any, err error)
 	// Owner says whose sessions are counted together; nil: who's.
@@ -101,7 +101,7 @@ func (s *HTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	who, ok := s.authenticate(r)
 	if !ok {
 		w.Header().Set("Www-Authenticate", "Bearer")
-		w.WriteHeader(http.StatusUnauthorized)
+		reject(w, http.StatusUnauthorized, "a token is needed, as Authorization: Bearer TOKEN; what came is none, or an unknown, expired or revoked one")
 		return
 	}
 	switch r.Method {

@@ -20,44 +20,59 @@ const maxUnread = 1024
 // are taken in the order in which they came. It returns when nothing of the session
 // runs any more, and leaves c open.
 func ServeConn(ctx context.Context, c Conn, f Face, who any) error {
-	s := &connServer{conn: c, face: f, who: who, box: newOutbox()}
-	s.ctx, s.stop = context.WithCancelCause(ctx)
-	defer s.stop(nil)
+	return (&HTTPServer{Face: f}).ServeConn(ctx, c, who, func() time.Duration { return lastWords })
+}
+
+// ServeConn serves one session over a connection beside those over HTTP: it counts as
+// one of its owner's, and so does what it has in flight. linger says, when the agent
+// closed its side, how long what is being answered may still take.
+func (s *HTTPServer) ServeConn(ctx context.Context, c Conn, who any, linger func() time.Duration) error {
+	x := &connServer{server: s, conn: c, who: who, box: newOutbox()}
+	if l, ok := c.(*lineConn); ok {
+		x.box.direct = l.sendNow
+	}
+	x.ctx, x.stop = context.WithCancelCause(ctx)
+	defer x.stop(nil)
 	writing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		s.write(writing)
+		x.write(writing)
 	}()
-	err := s.receive()
+	err := Each(x.ctx, c, x.take)
 	if errors.Is(err, io.EOF) {
 		err = nil
-		late := time.AfterFunc(lastWords, func() { s.flights.end(errEnded) })
-		s.work.Wait()
+		late := time.AfterFunc(linger(), func() { x.flights.end(errEnded) })
+		x.work.Wait()
 		late.Stop()
 	}
-	s.flights.end(errEnded)
-	s.work.Wait()
-	s.box.close()
+	if errors.Is(err, context.Canceled) {
+		err = context.Cause(x.ctx) // ctx ended, or the agent reads no more
+	}
+	x.flights.end(errEnded)
+	x.work.Wait()
+	x.box.close()
 	late := time.AfterFunc(lastWords, giveUp) // an agent that does not read holds nobody
 	<-written
 	late.Stop()
-	if s.opened {
-		f.Closed(s.state)
+	if x.opened {
+		s.Face.Closed(x.state)
+		s.table.mu.Lock()
+		s.table.leave(s.ownerOf(who))
+		s.table.mu.Unlock()
 	}
 	return err
 }
 
 type connServer struct {
+	server  *HTTPServer
 	conn    Conn
-	face    Face
 	who     any
 	ctx     context.Context
 	stop    context.CancelCauseFunc
 	box     *outbox
 	flights flights
-	load    load
 	work    sync.WaitGroup
 
 	// of the goroutine that receives
@@ -68,24 +83,19 @@ type connServer struct {
 func (s *connServer) ID() string                          { return "" }
 func (s *connServer) Notify(method string, params []byte) { s.box.note(method, params) }
 
-func (s *connServer) receive() error {
-	for {
-		m, err := s.conn.Receive(s.ctx)
-		if err != nil {
-			return err
-		}
-		if s.box.waiting() > maxUnread {
-			return errors.New("the agent sends requests and does not read the answers")
-		}
-		switch {
-		case m.Kind == Request:
-			s.request(m)
-		case m.Kind == Notification && m.Method == "notifications/cancelled":
-			s.flights.cancel(m)
-		case m.Kind == Notification && s.opened:
-			s.face.Notify(s.state, m)
-		}
+func (s *connServer) take(m Message) error {
+	if s.box.waiting() > maxUnread {
+		return errors.New("the agent sends requests and does not read the answers")
 	}
+	switch {
+	case m.Kind == Request:
+		s.request(m)
+	case m.Kind == Notification && m.Method == "notifications/cancelled":
+		s.flights.cancel(m)
+	case m.Kind == Notification && s.opened:
+		s.server.Face.Notify(s.state, m)
+	}
+	return nil
 }
 
 func (s *connServer) request(m Message) {
@@ -95,11 +105,7 @@ func (s *connServer) request(m Message) {
 	case m.Method == "initialize" && s.opened:
 		s.box.put(NewError(m.ID, CodeInvalidRequest, "the session was initialized before", nil))
 	case m.Method == "initialize":
-		result, state, rpcErr := s.face.Open(s.ctx, s, m, s.who)
-		if s.opened = rpcErr == nil; s.opened {
-			s.state = state
-		}
-		s.box.put(reply(m.ID, result, rpcErr))
+		s.open(m)
 	case !s.opened:
 		s.box.put(NewError(m.ID, CodeInvalidRequest, "the session is not open: begin with initialize", nil))
 	default:
@@ -107,11 +113,29 @@ func (s *connServer) request(m Message) {
 	}
 }
 
+// open answers initialize.
+func (s *connServer) open(m Message) {
+	owner := s.server.ownerOf(s.who)
+	if !s.server.room(owner) {
+		s.box.put(NewError(m.ID, CodeInvalidRequest, tooManySessions, nil))
+		return
+	}
+	result, state, rpcErr := s.server.Face.Open(s.ctx, s, m, s.who)
+	if s.opened = rpcErr == nil; s.opened {
+		s.state = state
+	} else {
+		s.server.table.mu.Lock()
+		s.server.table.leave(owner)
+		s.server.table.mu.Unlock()
+	}
+	s.box.put(reply(m.ID, result, rpcErr))
+}
+
 // start answers a request in a goroutine of its own.
 func (s *connServer) start(m Message) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	x := &flight{id: m.ID, cancel: cancel}
-	held := &share{load: &s.load, most: DefaultInFlight, all: DefaultAllInFlight}
+	held := s.server.share(s.who)
 	if problem := held.take(perRequest + len(m.Params)); problem != "" {
 		cancel(nil)
 		s.box.put(NewError(m.ID, codeBusy, problem, nil))
@@ -136,7 +160,7 @@ func (s *connServer) start(m Message) {
 				s.box.note(method, params)
 			}
 		}
-		result, rpcErr := s.face.Request(ctx, state, Exchange{Peer: s, Message: m, Notify: notify})
+		result, rpcErr := s.server.Face.Request(ctx, state, Exchange{Peer: s, Message: m, Notify: notify})
 		over.Lock()
 		defer over.Unlock()
 		done = true
@@ -162,6 +186,9 @@ func (s *connServer) write(writing context.Context) {
 			}
 		}
 		if !open {
+			if l, ok := s.conn.(*lineConn); ok {
+				l.flush(writing)
+			}
 			return
 		}
 		<-s.box.wake

@@ -15,12 +15,14 @@ const (
 
 // outbox is what waits to be written to one reader, in order. Putting never waits.
 type outbox struct {
-	wake chan struct{} // has room for one; a token means that there is something to see
+	wake   chan struct{}         // has room for one; a token means that there is something to see
+	direct func(raw []byte) bool // sends what nothing waits before, without waiting; nil: nothing does
 
 	mu     sync.Mutex
 	items  []parcel
 	notes  int  // items that may be dropped
 	unread bool // nobody reads now: only what has no params is kept
+	taken  bool // what was taken last is being sent
 	closed bool
 }
 
@@ -49,6 +51,9 @@ func (b *outbox) note(method string, params []byte) {
 		b.notes--
 	}
 	p.raw = NewNotification(method, params)
+	if b.sent(p.raw) {
+		return
+	}
 	b.items = append(b.items, p)
 	b.notes++
 	b.ring()
@@ -69,10 +74,16 @@ func (b *outbox) read(on bool) {
 func (b *outbox) put(raw []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.closed {
+	if !b.closed && !b.sent(raw) {
 		b.items = append(b.items, parcel{raw: raw})
 		b.ring()
 	}
+}
+
+// sent sends a message at once, which is a hand-over less, unless something waits
+// before it or the reader is slow. mu is held.
+func (b *outbox) sent(raw []byte) bool {
+	return b.direct != nil && len(b.items) == 0 && !b.taken && b.direct(raw)
 }
 
 // close says that nothing more comes; what waits can still be taken.
@@ -90,11 +101,12 @@ func (b *outbox) ring() {
 	}
 }
 
-// take gives all that waits, and whether more may come.
+// take gives all that waits, and whether more may come. What was taken before was sent.
 func (b *outbox) take() (items []parcel, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	items, b.items, b.notes = b.items, nil, 0
+	b.taken = len(items) > 0
 	return items, !b.closed
 }
 

@@ -137,7 +137,7 @@ func (s *HTTPServer) open(w http.ResponseWriter, r *http.Request, who any, m Mes
 	x := s.newSession(who)
 	if !s.room(x.owner) {
 		w.Header().Set("Retry-After", "60")
-		refuse(w, http.StatusTooManyRequests, m.ID, CodeInvalidRequest, "too many sessions are open; end one with DELETE, or wait until unused ones expire")
+		refuse(w, http.StatusTooManyRequests, m.ID, CodeInvalidRequest, tooManySessions)
 		return
 	}
 	entered := false

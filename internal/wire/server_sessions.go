@@ -12,6 +12,8 @@ import (
 // owner's may take its place.
 const evictable = time.Minute
 
+const tooManySessions = "too many sessions are open; end one with DELETE, or wait until unused ones expire"
+
 // httpSession is one session of an agent. The box, and what was sent of it, belong
 // to the standing stream.
 type httpSession struct {

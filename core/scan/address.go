@@ -22,7 +22,14 @@ func (z *tokenizer) address(b []byte, start, end int, h uint64) (int, bool) {
 	case ':':
 		if end+3 < len(b) && b[end+1] == '/' && b[end+2] == '/' && b[end+3] > ' ' {
 			stop := runEnd(b, end+3)
-			z.note("url", start, stop)
+			if slices.Contains(schemes, string(b[start:end])) {
+				z.note("url", start, stop)
+			} else {
+				z.note("path", start, stop)
+			}
+			if string(b[start:end]) == "file" && secretPath(b[end:stop]) {
+				z.emit(z.lex.bitOf("secretpath"), z.raw(start), z.end(stop))
+			}
 			if e := z.lex.find(h); e != nil {
 				z.emit(e.means, z.raw(start), z.end(stop)) // a scheme can be a word turned
 			}
@@ -34,6 +41,10 @@ func (z *tokenizer) address(b []byte, start, end int, h uint64) (int, bool) {
 	case '@':
 		if stop := hostEnd(b, end+1); stop > 0 {
 			z.note("mail", start, stop)
+			if e := z.lex.find(h); e != nil { // user@..., name@...
+				z.r.tokens[len(z.r.tokens)-1].means = e.means.or(z.lex.bitOf("mail"))
+				z.means = z.means.or(e.means)
+			}
 			return stop, true
 		}
 	case '.', '-':
@@ -53,6 +64,10 @@ func (z *tokenizer) address(b []byte, start, end int, h uint64) (int, bool) {
 	}
 	return 0, false
 }
+
+// schemes are those of links that lead to other machines. Others are names of things
+// that a program has itself.
+var schemes = []string{"http", "https", "hxxp", "hxxps", "ftp", "ftps", "sftp", "ssh", "ws", "wss", "file", "s3", "gs", "tcp", "udp", "ldap", "ldaps", "smb", "nfs", "rtmp", "data", "mailto"}
 
 func (z *tokenizer) note(name string, start, end int) {
 	z.count++
@@ -141,14 +156,23 @@ func (z *tokenizer) path(b []byte, i int) int {
 // configuration of agents lie.
 var secretPlaces = []string{
 	".ssh", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "authorized_keys", "/etc/shadow", "/etc/passwd", "/etc/sudoers", "/etc/master.passwd",
-	".aws", ".azure", ".gcloud", "/gcloud", ".kube", "kubeconfig", ".docker/config", ".npmrc", ".pypirc", ".netrc", "_netrc", ".pgpass", ".my.cnf",
+	"/.aws", "\\.aws", "/.azure", ".gcloud", "/gcloud", ".kube", "kubeconfig", ".docker/config", ".npmrc", ".pypirc", ".netrc", "_netrc", ".pgpass", ".my.cnf",
 	".git-credentials", ".gitconfig", ".gnupg", ".password-store", "keychain", "login data", "cookies", "logins.json", "key4.db", "wallet", ".electrum",
 	".bitcoin", ".ethereum", ".bash_history", ".zsh_history", ".history", ".viminfo", "mcp.json", "claude_desktop_config", ".claude", ".cursor", ".codex",
 	"credentials", "secrets", "/proc/self/environ", "/environ", ".vault-token", ".terraformrc", "serviceaccount", "htpasswd", ".bashrc", ".zshrc", ".bash_profile", "/sam", "ntds.dit",
 	".config/gh", ".config/hub", "hosts.yml", ".mozilla", "google-chrome", "user data", ".pem", ".p12", ".pfx", ".keystore", ".jks", ".kdbx", ".ovpn",
 }
 
+// openPlaces are endings of files that look like those of secrets and are meant for
+// everybody: the public half of a key, templates.
+var openPlaces = []string{".pub", ".example", ".sample", ".template", ".dist"}
+
 func secretPath(run []byte) bool {
+	for _, open := range openPlaces {
+		if bytes.HasSuffix(run, []byte(open)) {
+			return false
+		}
+	}
 	for _, p := range secretPlaces {
 		if bytes.Contains(run, []byte(p)) {
 			return true
@@ -161,6 +185,9 @@ func secretPath(run []byte) bool {
 // payee is where the number of a bank account (ISO 13616) or the address of a
 // wallet that begins with b[start:end] ends; 0 when there is none.
 func payee(b []byte, start, end int) int {
+	if end-start >= 42 && end-start <= 62 && bytes.HasPrefix(b[start:end], []byte("bc1")) {
+		return end
+	}
 	if end-start == 42 && b[start] == '0' && b[start+1] == 'x' && allHex(string(b[start+2:end])) {
 		return end
 	}
@@ -169,7 +196,7 @@ func payee(b []byte, start, end int) int {
 	}
 	count, digits, i := 0, 0, start
 	for i < len(b) && count < 34 {
-		if b[i] == ' ' && i+1 < len(b) && isWord[b[i+1]] && (i-start)%5 == 4 && (i < start+9 || digit(b[i-1]) && digit(b[i+1])) {
+		if b[i] == ' ' && i+1 < len(b) && isWord[b[i+1]] && (i-start)%5 == 4 && (i < start+10 || digit(b[i-1]) && digit(b[i+1])) {
 			i++
 			continue
 		}

@@ -130,7 +130,7 @@ func TestNoMeaningIsIdle(t *testing.T) {
 		for _, s := range r.steps {
 			used = used.or(s.any).or(s.base).or(s.not)
 		}
-		used = used.or(r.unless).or(r.absent)
+		used = used.or(r.unless).or(r.absent).or(r.off)
 	}
 	for _, name := range []string{"base", "detect", "example", "insist", "rotated", "reversed", "machine", "call", "pure", "convo", "think"} {
 		used = used.or(l.bitOf(name))

@@ -45,8 +45,8 @@ func (r *reading) pure() bool {
 // Names of parameters into which anything can be written: certain ones, and ones
 // that are also used honestly.
 var (
-	certainSinks = []string{"sidenote", "sidenotes", "scratchpad", "scratch", "innermonologue", "monologue", "chainofthought", "thoughts", "agentnotes", "debuginfo", "sessionnotes", "sessioncontext", "conversationcontext", "conversation", "chathistory", "conversationhistory", "usercontext", "memo", "hiddenparam", "aux", "extracontext", "contextdump", "modelnotes", "llmcontext", "sessiondata", "sessioninfo", "environmentinfo", "systemcontext", "userprompt", "systemprompt"}
-	usualSinks   = []string{"context", "notes", "note", "additionalcontext", "background", "reasoning", "rationale", "feedback", "comments", "comment", "extra", "remarks", "misc", "reason", "justification", "info", "details", "additionalinfo", "metadata", "thought"}
+	certainSinks = []string{"sidenote", "sidenotes", "scratchpad", "scratch", "innermonologue", "monologue", "chainofthought", "thoughts", "agentnotes", "debuginfo", "sessionnotes", "sessioncontext", "conversationcontext", "conversation", "chathistory", "conversationhistory", "usercontext", "memo", "hiddenparam", "aux", "extracontext", "contextdump", "modelnotes", "llmcontext", "sessiondata", "sessioninfo", "environmentinfo", "systemcontext"}
+	usualSinks   = []string{"context", "notes", "note", "additionalcontext", "background", "reasoning", "rationale", "feedback", "comments", "comment", "extra", "remarks", "misc", "reason", "justification", "info", "details", "additionalinfo", "metadata", "thought", "userprompt", "systemprompt"}
 )
 
 func sinkOf(name string) int {

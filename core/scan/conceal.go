@@ -133,7 +133,7 @@ func wordEnd(s string, i int) int {
 }
 
 // elements whose content is not shown, or not as text.
-var elements = []string{"template", "script", "style", "noscript", "iframe", "object", "embed", "svg", "meta"}
+var elements = []string{"template", "script", "style", "noscript", "iframe", "object", "embed", "svg", "meta", "details"}
 
 // markupIn finds comments, elements that show nothing, and attributes that hide.
 func (r *reading) markupIn(text int, s string) {

@@ -55,7 +55,8 @@ type reading struct {
 	places    []place
 	tokens    []token
 	sentences []sentence
-	seen      mask // every meaning that stands in some text
+	seen      mask     // every meaning that stands in some text
+	about     *[2]mask // what the tool is about, by its name and by its description, once it was asked for
 
 	tokenizer tokenizer
 	buffer    []byte  // of the text that is being read

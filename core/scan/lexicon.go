@@ -11,15 +11,27 @@ import (
 )
 
 // mask is a set of meanings.
-type mask [4]uint64
+type mask [8]uint64
 
 func (m mask) any(n mask) bool {
-	return m[0]&n[0]|m[1]&n[1]|m[2]&n[2]|m[3]&n[3] != 0
+	return m[0]&n[0]|m[1]&n[1]|m[2]&n[2]|m[3]&n[3]|m[4]&n[4]|m[5]&n[5]|m[6]&n[6]|m[7]&n[7] != 0
 }
 func (m mask) none() bool { return m == mask{} }
 
 func (m mask) or(n mask) mask {
-	return mask{m[0] | n[0], m[1] | n[1], m[2] | n[2], m[3] | n[3]}
+	return mask{m[0] | n[0], m[1] | n[1], m[2] | n[2], m[3] | n[3], m[4] | n[4], m[5] | n[5], m[6] | n[6], m[7] | n[7]}
+}
+
+// add gives m the meanings of n, in place.
+func (m *mask) add(n *mask) {
+	for i := range m {
+		m[i] |= n[i]
+	}
+}
+
+// meets reports, without a copy, whether m and n have a meaning in common.
+func (m *mask) meets(n *mask) bool {
+	return m[0]&n[0]|m[1]&n[1]|m[2]&n[2]|m[3]&n[3]|m[4]&n[4]|m[5]&n[5]|m[6]&n[6]|m[7]&n[7] != 0
 }
 
 // count is how many meanings m has.
@@ -43,7 +55,7 @@ func (m *mask) first(n *mask) int {
 func bit(i int) (m mask) { m[i/64] = 1 << (i % 64); return m }
 
 // mostMeanings is how many meanings a mask holds, less one.
-const mostMeanings = 64*4 - 1
+const mostMeanings = 64*8 - 1
 
 // lexicon says what words mean, and which meanings together are a phrase.
 type lexicon struct {

@@ -19,6 +19,10 @@ type rule struct {
 	names  bool   // looked for in the names of properties alone
 	unless mask   // meanings that, just before it, make it no phrase
 	absent mask   // meanings that may stand nowhere in the sentence
+	whole  bool   // only in the description of the tool itself
+	param  bool   // only in descriptions inside of its schemas
+	later  bool   // not in the sentence that says what the tool is
+	off    mask   // meanings that the tool is not about
 }
 
 // step is one token of a phrase.
@@ -29,8 +33,8 @@ type step struct {
 	gap  int32
 }
 
-func (s *step) takes(m mask) bool {
-	return (m.any(s.any) || m[0]&baseBit != 0 && m.any(s.base)) && !m.any(s.not)
+func (s *step) takes(m *mask) bool {
+	return (m.meets(&s.any) || m[0]&baseBit != 0 && m.meets(&s.base)) && !m.meets(&s.not)
 }
 
 // baseBit is the meaning "base", which is the first.
@@ -41,7 +45,7 @@ const before = 5
 
 // readRules reads phrases.txt: one rule a line,
 //
-//	id check hard|soft [any:WORDS] [across] [names] [unless:a|b] [absent:a|b] = step step ...
+//	id check hard|soft [any:WORDS] [across] [names] [later] [whole] [param] [unless:a|b] [absent:a|b] [off:a|b] = step step ...
 //
 // A step is meanings with | between them; one with &base counts only where the word
 // stands in its plain form, as in an order; ! adds meanings that the token must not
@@ -164,6 +168,14 @@ func (l *lexicon) readOption(r *rule, o string) error {
 		r.names = true
 	case "across":
 		r.across = true
+	case "later":
+		r.later = true
+	case "whole":
+		r.whole = true
+	case "param":
+		r.param = true
+	case "off":
+		r.off, err = l.set(value)
 	case "unless":
 		r.unless, err = l.set(value)
 	case "absent":
@@ -208,12 +220,11 @@ func (l *lexicon) set(names string) (m mask, err error) {
 // possible reports whether all that r needs is among the meanings.
 func (r *rule) possible(m *mask) bool {
 	for i := range r.needs {
-		n := &r.needs[i]
-		if m[0]&n[0]|m[1]&n[1]|m[2]&n[2]|m[3]&n[3] == 0 {
+		if !m.meets(&r.needs[i]) {
 			return false
 		}
 	}
-	return !m.any(r.absent)
+	return !m.meets(&r.absent)
 }
 
 // match is where a rule was found: tokens, both included.
@@ -231,7 +242,7 @@ func (r *rule) find(tokens []token, spend func(int), found func(match)) {
 	for i := range tokens {
 		t := &tokens[i]
 		for k := len(r.steps) - 1; k >= 0; k-- {
-			if !r.steps[k].takes(t.means) {
+			if !r.steps[k].takes(&t.means) {
 				continue
 			}
 			if k == 0 {
@@ -268,7 +279,7 @@ func (r *rule) findAny(tokens []token, found func(match)) {
 		took := false
 		for k := range r.steps {
 			// A token takes one step, the one that waits longest for it.
-			if r.steps[k].takes(tokens[i].means) && (!took || last[k] == 0) {
+			if r.steps[k].takes(&tokens[i].means) && (!took || last[k] == 0) {
 				last[k], took = i+1, true
 			}
 		}

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -18,8 +19,31 @@ func checkSecrets(r *reading) {
 		for _, s := range secretsIn(t.s, r.spend) {
 			r.hit(Soft, i, s.start, s.end)
 		}
+		if t.field == fieldValue && r.valueOfSecret(t) {
+			r.hit(Soft, i, 0, len(t.s))
+		}
 	}
 }
+
+// valueOfSecret reports whether a default or one of the allowed values of a property
+// that is named like a secret looks drawn.
+func (r *reading) valueOfSecret(t *text) bool {
+	if len(t.s) < leastAssigned || len(t.s) > 256 || strings.IndexByte(t.s, ' ') >= 0 || placeholder(t.s) {
+		return false
+	}
+	at := t.place
+	for at >= 0 && (r.places[at].index >= 0 || slices.Contains(valueKeywords, r.places[at].name)) {
+		r.spend(1)
+		at = r.places[at].up
+	}
+	return at >= 0 && endsInSecret(r.places[at].name) && random(t.s, false)
+}
+
+// valueKeywords are the keywords under which the values of a property stand.
+var valueKeywords = []string{"default", "const", "enum", "examples", "example"}
+
+// leastAssigned is how long the value of something named like a secret has to be.
+const leastAssigned = 12
 
 // issued are tokens that their issuer marks by a prefix: what follows it, and how
 // long that has to be at least.
@@ -81,6 +105,18 @@ var issued = []struct {
 	{"NRAK-", upperDigit, 24},
 	{"key-", hexByte, 32},
 	{"ATATT3", tokenByte, 40},
+	{"GOCSPX-", tokenByte, 24},
+	{"dapi", hexByte, 32},
+	{"nfp_", wordByte, 32},
+	{"sntrys_", tokenByte, 40},
+	{"glsa_", wordByte, 32},
+	{"xkeysib-", tokenByte, 40},
+	{"sq0atp-", tokenByte, 20},
+	{"sq0csp-", tokenByte, 32},
+	{"pscale_tkn_", tokenByte, 32},
+	{"pat-na1-", tokenByte, 32},
+	{"LTAI", wordByte, 16},
+	{"AC", hexByte, 32},
 }
 
 // issuedBy are the prefixes by their first byte.
@@ -227,11 +263,13 @@ func assigned(s string, i int) (start, end int) {
 	for end > start && strings.IndexByte(".,;:!?", s[end-1]) >= 0 {
 		end--
 	}
-	least := 12
-	if s[i] == ' ' {
+	least, strict := leastAssigned, s[i] == ' '
+	if strict && at >= len("password") && strings.EqualFold(s[at-len("password"):at], "password") {
+		least, strict = 8, !mixed(s[start:end]) // "with the password ..."
+	} else if strict {
 		least = 16
 	}
-	if v := s[start:end]; len(v) < least || placeholder(v) || !random(v, s[i] == ' ') {
+	if v := s[start:end]; len(v) < least || placeholder(v) || !random(v, strict) {
 		return 0, 0
 	}
 	return start, end
@@ -306,6 +344,11 @@ func random(v string, strict bool) bool {
 	return digits >= 2 && lowers+uppers >= 2 && changes >= 3 || digits >= 1 && uppers >= 2 && lowers >= 2
 }
 
+// mixed reports whether v has letters of both cases and digits.
+func mixed(v string) bool {
+	return strings.ContainsAny(v, "0123456789") && strings.ToLower(v) != v && strings.ToUpper(v) != v
+}
+
 // loginIn gives the password of a link that begins behind its "://".
 func loginIn(s string, i int) (start, end int) {
 	colon := -1
@@ -332,7 +375,7 @@ func hasDigitOrSign(s string) bool {
 // placeholders are words by which documentation marks a value as no real one.
 var placeholders = []string{
 	"example", "your", "xxx", "placeholder", "changeme", "change_me", "change-me", "dummy", "sample", "redacted", "insert", "replace", "foobar", "fake", "testtest", "***", "...", "<", "{", "$", "todo", "abcdef", "123456", "000000", "my-", "my_", "notreal", "not-real", "deadbeef", "aaaa", "1111", "secret-key", "hunter2",
-	"masked", "hidden", "some-", "some_", "test-", "test_", "demo",
+	"masked", "hidden", "passw", "some-", "some_", "test-", "test_", "demo",
 }
 
 // sampleJWT is the head of the subject that documentation of tokens shows.

@@ -31,6 +31,9 @@ func (r *reading) checkTags() {
 		if t.flags&(hasHash|hasColon|hasUpper) != 0 {
 			r.roleLines(i, t.s)
 		}
+		if t.flags&hasQuote != 0 {
+			r.roleFences(i, t.s)
+		}
 		if t.flags&hasUpper != 0 && strings.Contains(t.s, "---") {
 			r.rules(i, t.s)
 		}
@@ -206,6 +209,23 @@ func (r *reading) rules(text int, s string) {
 	}
 }
 
+// roleFences finds a block of code that is named after a role, as if it were what
+// that role said.
+func (r *reading) roleFences(text int, s string) {
+	for from := 0; ; {
+		k := strings.Index(s[from:], "```")
+		if k < 0 {
+			return
+		}
+		start := from + k
+		from = start + 3
+		name, _, _ := strings.Cut(s[from:min(len(s), from+16)], "\n")
+		if isAny(strings.TrimSpace(name), []string{"system", "assistant", "developer", "admin"}) {
+			r.hit(Soft, text, start, from+len(name))
+		}
+	}
+}
+
 // roleObjects finds messages in the form in which programs send them to a model.
 func (r *reading) roleObjects(text int, s string) {
 	for from := 0; ; {
@@ -238,7 +258,7 @@ func (r *reading) heading(text int, s string, i int) {
 		end++
 	}
 	title := strings.TrimSpace(s[i+level : min(end, len(s))])
-	opens := end < len(s) && s[end] == ':'
+	opens := end < len(s) && (s[end] == ':' || s[end] == '#' && shouted(title))
 	if level >= 2 && (hasOrder(title) || opens && role(title) && !strings.EqualFold(title, "user") && !strings.EqualFold(title, "important")) {
 		r.hit(r.position(text, i, end), text, i, end)
 	}

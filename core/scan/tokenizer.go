@@ -159,12 +159,20 @@ func placeholderEnd(b []byte, i int) int {
 	return 0
 }
 
-// paragraph reports whether an empty line or an item of a list begins at i.
+// paragraph reports whether an empty line, an item of a list or the entry of a
+// parameter, as in "path (str): Where it is", begins at i.
 func paragraph(b []byte, i int) bool {
 	for i < len(b) && b[i] == ' ' {
 		i++
 	}
-	return i < len(b) && (b[i] == '\n' || b[i] == '-' || b[i] == '*' || b[i] == '#' || b[i] == '<')
+	if i == len(b) || b[i] == '\n' || b[i] == '-' || b[i] == '*' || b[i] == '#' || b[i] == '<' || b[i] == '@' || b[i] == ':' {
+		return i < len(b)
+	}
+	from := i
+	for i < len(b) && i-from < longestWord && (isWord[b[i]] || b[i] == '_') {
+		i++
+	}
+	return i > from && i < len(b) && (b[i] == ':' || b[i] == ' ' && i+1 < len(b) && b[i+1] == '(')
 }
 
 // endSentence closes the current sentence before the raw byte.
@@ -180,7 +188,7 @@ func (z *tokenizer) endSentence(raw int) {
 
 // emit adds a token.
 func (z *tokenizer) emit(m mask, start, end int32) {
-	z.means = z.means.or(m)
+	z.means.add(&m)
 	z.r.tokens = append(z.r.tokens, token{means: m, index: z.count, start: start, end: end})
 }
 
@@ -252,8 +260,19 @@ func (z *tokenizer) meaning(b []byte, start, end, n int, h uint64, mixed bool) {
 			z.emit(e.means, z.raw(start), z.end(end))
 		}
 	}
+	if !hit && !mixed && n >= fewestJoined && n < longestWord {
+		at := make([]int, 0, longestWord)
+		for i := start; i < end; i++ {
+			at = append(at, i)
+		}
+		z.spelled(b[start:end], at)
+	}
 	z.lastHash, z.lastEnd, z.lastHit = h, end, hit
 }
+
+// fewestJoined is how many letters without a meaning are taken for words that were
+// written without spaces.
+const fewestJoined = 18
 
 func (z *tokenizer) end(i int) int32 {
 	if z.r.offsets == nil {
@@ -372,52 +391,4 @@ func foldWord(w []byte) (h uint64, n int, changed bool) {
 		changed = true
 	}
 	return h, n, changed && letters > 0
-}
-
-// single watches for words that were spelled letter by letter.
-func (z *tokenizer) single(b []byte, start, end, n int) {
-	one := n == 1 || b[start] >= utf8.RuneSelf && end-start <= 4 && utf8.RuneCount(b[start:end]) == 1
-	if !one {
-		z.spaced(b, start)
-		return
-	}
-	if z.singles == 0 {
-		z.spacedAt = start
-	}
-	z.singles++
-}
-
-// spaced ends a run of one-letter words and reads the words they spell. Wider gaps
-// than the narrowest part words; without any, words are found inside.
-func (z *tokenizer) spaced(b []byte, until int) {
-	count, from := z.singles, z.spacedAt
-	z.singles = 0
-	if count < 6 {
-		return
-	}
-	var joined []byte
-	var at []int
-	for i := from; i < until; i++ {
-		if isWord[b[i]] && b[i] != '\'' {
-			joined, at = append(joined, b[i]), append(at, i)
-		}
-	}
-	for i := 0; i < len(joined); {
-		best := 0
-		var means mask
-		h := uint64(hashSeed)
-		for k := 1; i+k <= len(joined) && k < longestWord; k++ {
-			h = hashByte(h, joined[i+k-1])
-			if e := z.lex.find(h); k > 2 && e != nil && e.kind&wholeWord != 0 && !e.means.none() {
-				best, means = k, e.means
-			}
-		}
-		if best == 0 {
-			i++
-			continue
-		}
-		z.count++
-		z.emit(means, z.raw(at[i]), z.end(at[i+best-1]+1))
-		i += best
-	}
 }

@@ -71,7 +71,7 @@ func BenchmarkDecision(b *testing.B) {
 	}
 	for name, c := range map[string]policy.Call{
 		"Write": {Tool: policy.Write, Path: "src/part999/deep/file.go"},
-		"Read":  {Tool: policy.Read, Path: "docs/read.md"},
+		"Read":  {Tool: policy.Read, Path: "src/part3/read.md"},
 		"Bash":  {Tool: policy.Bash, Command: "cd src && go test ./... 2>&1 | tail -20"},
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -32,7 +32,7 @@ var large = map[string]struct {
 	"core/delta":    {3950, "a JSON Schema comparison that has to be right for every keyword of two drafts, and the memory it keeps between two"},
 	"core/policy":   {2600, "the whole law of the workspace: rules, patterns, contract, modes, and a sentence for each decision"},
 	"core/shell":    {3400, "every construct of bash that can hold a command, and every wrapper with its options"},
-	"core/scan":     {4300, "a check for every way that is known to hide an order in a text, in many scripts and languages, and what keeps it fast"},
+	"core/scan":     {4450, "a check for every way that is known to hide an order in a text, in many scripts and languages, what a sentence is judged by beside its words, and what keeps it fast"},
 }
 
 // most is a limit with its tolerance.

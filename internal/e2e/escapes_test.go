@@ -137,6 +137,9 @@ type lure struct {
 	mark, port, hostIP string
 }
 
+// abstract is the name of the abstract socket that it listens on.
+func (l lure) abstract() string { return fmt.Sprintf("holdfast-canary-%d", os.Getpid()) }
+
 func listenEverywhere(t *testing.T) lure {
 	t.Helper()
 	l := lure{mark: fmt.Sprintf("MARK-%d-%d", os.Getpid(), time.Now().UnixNano()), hostIP: outwardIP()}
@@ -151,7 +154,7 @@ func listenEverywhere(t *testing.T) lure {
 			l.answer(t, more)
 		}
 	}
-	abstract, err := net.Listen("unix", "@holdfast-canary")
+	abstract, err := net.Listen("unix", "@"+l.abstract())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +374,7 @@ func (a *attempt) call(s escapeStep) {
 		args = string(raw)
 	}
 	args = strings.NewReplacer("{ws}", a.ws, "{home}", a.home, "{out}", a.out,
-		"$PORT", a.lure.port, "$HOSTIP", a.lure.hostIP).Replace(args)
+		"holdfast-canary", a.lure.abstract(), "$PORT", a.lure.port, "$HOSTIP", a.lure.hostIP).Replace(args)
 	name, _ := json.Marshal(s.Tool)
 	var seen bytes.Buffer
 	for range max(1, s.Repeat) {

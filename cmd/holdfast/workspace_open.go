@@ -121,6 +121,9 @@ func openWorkspace(ctx context.Context, o settings.Options, name string, environ
 	return w, nil
 }
 
+// settled is when a session is no longer one that only asks something and leaves.
+const settled = 5 * time.Second
+
 // headStart is how long the answer to initialize may take before the rest is begun: both
 // at once would be later for everybody.
 const headStart = 30 * time.Millisecond
@@ -232,7 +235,8 @@ func (w *openedWorkspace) folder() string { return filepath.Join(w.state, sessio
 // serve serves the one connection until it ends or ctx does. It returns when everything
 // that its calls started is gone.
 func (w *openedWorkspace) serve(ctx context.Context, c wire.Conn) error {
-	go w.tidy()
+	tidying := time.AfterFunc(settled, w.tidy)
+	defer tidying.Stop()
 	err := w.gateway.ServeConn(ctx, &patientConn{Conn: c, w: w}, w.name, func() time.Duration { return disconnected })
 	<-w.ready
 	if w.server != nil {

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -274,7 +275,20 @@ func (a *attempt) setUp() {
 		a.write(filepath.Join(a.ws, ".holdfast/contract.yaml"), c)
 	}
 	set := a.shell("set -a; " + a.e.Setup + "\nset +a; env -0 > \"$CTL/vars\"")
-	if out, err := set.CombinedOutput(); err != nil {
+	// Not a pipe: what a set-up leaves running would keep it open.
+	said, err := os.Create(filepath.Join(a.ctl, "setup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	set.Stdout, set.Stderr = said, said
+	set.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := set.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-set.Process.Pid, syscall.SIGKILL) })
+	if err := set.Wait(); err != nil {
+		out, _ := os.ReadFile(said.Name())
 		t.Fatalf("set-up: %v\n%s", err, out)
 	}
 	known := map[string]bool{"PATH": true, "HOME": true, "PWD": true, "SHLVL": true, "_": true, "OLDPWD": true}

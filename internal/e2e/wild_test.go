@@ -27,6 +27,7 @@ func TestWildCallsLeaveTheHostAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of commands are run")
 	}
+	t.Parallel()
 	needSandbox(t)
 	bin := holdfastBinary(t)
 	a := newAttempt(t, escape{Setup: `mkdir -p src d "$H/.ssh" "$OUT/x"; echo a > src/a.txt; ln -s ../out out; ln -s src s

@@ -52,6 +52,10 @@ func (s *Server) grep(ctx context.Context, in *judge.GrepInput, paths []policy.R
 	if len(paths) != 1 {
 		return failure("Nothing was searched: not one path was judged.")
 	}
+	// ripgrep would wait at a FIFO that it is told to read, until its time is over.
+	if info, err := os.Lstat(paths[0].Real); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return failure("%s is neither a file nor a folder, and is not searched.", in.Path)
+	}
 	v := s.look(false)
 	ctx, cancel := context.WithTimeout(ctx, grepTimeout)
 	defer cancel()

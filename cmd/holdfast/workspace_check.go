@@ -92,7 +92,11 @@ func (a *app) printVerdict(tool string, v judge.Verdict) error {
 			where += fmt.Sprintf(":%d", *v.Line)
 		}
 	}
-	a.fields("rule", visible(orEmpty(v.Rule)), "in", visible(where), "layer", orEmpty(v.Layer), "to do", paragraph(orEmpty(v.Remedy)))
+	remedy := orEmpty(v.Remedy)
+	if strings.HasSuffix(v.Reason, remedy) {
+		remedy = ""
+	}
+	a.fields("rule", visible(orEmpty(v.Rule)), "in", visible(where), "layer", orEmpty(v.Layer), "to do", paragraph(remedy))
 	if len(v.Parts) > 1 {
 		var rows [][]string
 		for _, p := range v.Parts {

@@ -247,7 +247,7 @@ func TestReasonsShowNoArguments(t *testing.T) {
 		for _, rules := range [][]string{{"deny Bash(curl *)"}, {"ask Bash"}, {"allow Bash"}, nil} {
 			for _, command := range []string{"Bash curl -H hunter2 https://x", "Bash TOKEN=hunter2 git push hunter2", "Bash 'a hunter2' b", "Bash $X hunter2"} {
 				d := newWorld(mode).user(rules...).judge(command)
-				head, _, _ := strings.Cut(d.Reason, ": add ")
+				head, _, _ := strings.Cut(d.Reason, " The owner can add ")
 				if strings.Contains(head, "hunter2") {
 					t.Errorf("%s in %s: %s", command, mode, d.Reason)
 				}

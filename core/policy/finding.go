@@ -177,7 +177,7 @@ func (p *Policy) explainOutside(f finding, act string) (reason, remedy string) {
 	if descriptor(f.target.text) {
 		return fmt.Sprintf("%s is refused: written by that name a descriptor that was opened for reading could be written.", act), "Write >&1 or >&2 instead."
 	}
-	return fmt.Sprintf("%s is refused: it %s, which rules and modes can't change; the owner can add a folder with --add-dir.", act, f.problem), remedy
+	return fmt.Sprintf("%s is refused: it %s, which no rule and no mode changes. %s", act, f.problem, remedy), remedy
 }
 
 // systemFolders are never proposed as workspaces.
@@ -235,12 +235,11 @@ func (f finding) clause(rule string) string {
 }
 
 func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
-	fix := fmt.Sprintf("add %s to permissions.allow, or start the server with --mode %s", listed(f.lack.rules), f.lack.mode)
-	remedy = "The owner can " + fix + "."
+	remedy = fmt.Sprintf("The owner can add %s to permissions.allow, or start the server with --mode %s.", listed(f.lack.rules), f.lack.mode)
 	if p.mode == DontAsk {
-		return fmt.Sprintf("%s is allowed by no rule, and the mode dontAsk refuses what no rule allows: %s.", act, fix), remedy
+		return fmt.Sprintf("%s is allowed by no rule, and the mode dontAsk refuses what no rule allows. %s", act, remedy), remedy
 	}
-	return fmt.Sprintf("%s is allowed by no rule, and nobody is here to ask: %s.", act, fix), remedy
+	return fmt.Sprintf("%s is allowed by no rule, and nobody is here to ask. %s", act, remedy), remedy
 }
 
 // act says what is done, as the beginning of a sentence. Of a command it shows no

@@ -103,7 +103,7 @@ func (g *Gateway) ownRefusal(s *session, x wire.Exchange, server string, class d
 func sentences(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
-		if p == "" {
+		if p == "" || strings.HasSuffix(b.String(), p) { // a reason may end with what to do
 			continue
 		}
 		if b.Len() > 0 {

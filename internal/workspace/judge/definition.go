@@ -45,7 +45,7 @@ func Definitions() []Definition {
 func Decode(tool string, arguments []byte) (Input, error) {
 	n := slices.IndexFunc(tools, func(t listed) bool { return t.name == tool })
 	if n < 0 {
-		return nil, fmt.Errorf("there is no such tool: the tools are %s", strings.Join(toolNames(), ", "))
+		return nil, fmt.Errorf("there is no such tool; the tools are %s", strings.Join(toolNames(), ", "))
 	}
 	if len(arguments) > MaxArguments {
 		return nil, fmt.Errorf("the arguments of %s have %d bytes, at most %d are taken", tool, len(arguments), MaxArguments)

@@ -31,7 +31,7 @@ func TestWorkspaceSandboxOff(t *testing.T) {
 	if !offers(t, s, "Bash") {
 		t.Fatalf("Bash is not offered\n%s", p.err)
 	}
-	wants(t, p.err.String(), "OFF")
+	wants(t, p.banner(), "OFF")
 	if text, failed := callTool(t, s, "Bash", args{"command": "cat a"}); failed || text != "x\n" {
 		t.Errorf("%q", text)
 	}
@@ -42,7 +42,7 @@ func TestWorkspaceSandboxOff(t *testing.T) {
 		if offers(t, s, "Bash") {
 			t.Errorf("with a deny on %s, Bash is offered", name)
 		}
-		wants(t, p.err.String(), "Bash is not offered")
+		wants(t, p.banner(), "Bash is not offered")
 		if text, failed := callTool(t, s, "Bash", args{"command": "touch made"}); !failed {
 			t.Errorf("%q", text)
 		}
@@ -74,10 +74,10 @@ func TestWorkspaceWithoutASandbox(t *testing.T) {
 		t.Fatalf("%v\n%s", err, p.err)
 	}
 	defer s.Close()
-	if offered := offers(t, s, "Bash"); offered && !strings.Contains(p.err.String(), "landlock") {
+	if offered := offers(t, s, "Bash"); offered && !strings.Contains(p.banner(), "landlock") {
 		t.Errorf("Bash is offered\n%s", p.err)
 	} else if !offered {
-		wants(t, p.err.String(), "Bash is not offered", "bubblewrap")
+		wants(t, p.banner(), "Bash is not offered", "bubblewrap")
 		callTool(t, s, "Bash", args{"command": "touch made"})
 		leftNothing(t, filepath.Join(p.dir, "made"))
 	}

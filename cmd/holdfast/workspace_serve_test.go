@@ -99,6 +99,18 @@ func (p *project) connect(flags ...string) *mcp.ClientSession {
 	return s
 }
 
+// banner waits until all of what counts was told on standard error; nobody else does.
+func (p *project) banner() string {
+	p.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if text := p.err.String(); strings.Contains(text, "\naudit ") {
+			return text
+		}
+	}
+	p.t.Fatalf("the banner did not come to its end:\n%s", p.err)
+	return ""
+}
+
 // callTool calls a tool, and gives the text of its result.
 func callTool(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (text string, failed bool) {
 	t.Helper()
@@ -216,7 +228,7 @@ func TestWorkspacePosture(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 		leftNothing(t, filepath.Join(p.dir, "f"))
-		wants(t, p.err.String(), "clamped: acceptEdits", "--mode acceptEdits")
+		wants(t, p.banner(), "clamped: acceptEdits", "--mode acceptEdits")
 		if text, failed := callTool(t, p.connect("--mode", "acceptEdits"), "Write", args{"file_path": "f", "content": "x"}); failed {
 			t.Errorf("%q", text)
 		}
@@ -233,7 +245,7 @@ func TestWorkspacePosture(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 		leftNothing(t, filepath.Join(p.dir, "f"))
-		wants(t, p.err.String(), "not trusted", "not counted")
+		wants(t, p.banner(), "not trusted", "not counted")
 	})
 	t.Run("a contract's deny holds under bypassPermissions", func(t *testing.T) {
 		p := newProject(t, map[string]string{".holdfast/contract.yaml": "version: 1\nrules:\n  - {glob: \"*.lock\", write: deny, owner: ops, reason: it is made by the build}\n"})
@@ -342,7 +354,7 @@ func (p *project) untilAsleep(word string, n int) {
 		}
 		time.Sleep(10 * time.Millisecond) // other programs are waited for
 	}
-	if strings.Contains(p.err.String(), "Bash is not offered") {
+	if strings.Contains(p.banner(), "Bash is not offered") {
 		p.t.Skip("NO SANDBOX HERE, SO THIS IS NOT TESTED")
 	}
 	p.t.Fatalf("only %d run\n%s", sleeping(word), p.err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,9 @@ Shows what would count, and asks.`,
 			case remove:
 				if err := settings.Distrust(o.State, o.Dir); err != nil {
 					return err
+				}
+				if full, err := filepath.Abs(o.Dir); err == nil {
+					o.Dir = full
 				}
 				return a.doneTrust("Not trusted any more: "+visible(o.Dir)+"\n", trustAnswer{Dir: o.Dir})
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
 )
@@ -43,6 +44,12 @@ when a server would not start. With --json it prints one line.`,
 			v := judge.Check(c.Context(), o, hooks, args[0], text)
 			if err := a.printVerdict(args[0], v); err != nil {
 				return err
+			}
+			if v.Stage == string(policy.StageArguments) && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
+				a.notef("Arguments are JSON, as in: holdfast workspace check Bash '{\"command\": \"npm test\"}'\n")
+			}
+			if s := v.Settings; s != nil && !hooks && len(s.Hooks) > 0 && !s.HooksOff {
+				a.notef("Hooks were not asked (there are %d); --hooks runs them.\n", len(s.Hooks))
 			}
 			switch {
 			case !v.Starts():

@@ -209,6 +209,7 @@ func (a *app) showChange(w *owned, e ledger.Entry) {
 	if e.Missed > 0 {
 		a.printf("%d more paths were changed.\n", e.Missed)
 	}
+	a.printDiffs(w, e.Changes, false)
 	for name, paths := range map[string][]string{"Ignored by git, changed": e.Ignored, "Moved away, for it may not be made": e.Withheld} {
 		if len(paths) > 0 {
 			a.printf("%s: %s\n", name, visible(strings.Join(paths, ", ")))
@@ -266,6 +267,7 @@ func (a *app) undo(w *owned, files ledger.Files, id string, yes bool) error {
 			rows = append(rows, []string{w.shown(s.Path), stateWord(s.After), stateWord(s.Before), paragraph(visible(s.Problem))})
 		}
 		a.table([]string{"PATH", "NOW", "WOULD BE", "CAN'T BE, BECAUSE"}, rows)
+		a.printDiffs(w, plan.Entry.Changes, true)
 	}
 	switch {
 	case plan.Problem() != "":

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +124,11 @@ func (a *app) banner(w *openedWorkspace) {
 	add("network", w.networkWord())
 	add("trust", trustWord(s.Trusted))
 	for _, l := range s.Layers {
-		add("rules", fmt.Sprintf("%s: %d allow, %d ask, %d deny (%s)", l.Layer, l.Allow, l.Ask, l.Deny, l.File))
+		allow := fmt.Sprintf("%d allow", l.Allow)
+		if l.Uncounted && l.Allow > 0 {
+			allow += " (not counted: not trusted)"
+		}
+		add("rules", fmt.Sprintf("%s: %s, %d ask, %d deny (%s)", l.Layer, allow, l.Ask, l.Deny, l.File))
 	}
 	if len(s.Layers) == 0 {
 		add("rules", "none: reading is allowed, everything else is refused")
@@ -192,6 +197,11 @@ func (w *openedWorkspace) warnings() []string {
 		lines = append(lines, "Grep is not offered: "+why+". Install ripgrep.")
 	}
 	lines = append(lines, w.settings.Ignored...)
+	for _, path := range append(slices.Clone(w.settings.Sandbox.Readable), w.settings.Sandbox.Writable...) {
+		if _, err := os.Stat(path); err != nil {
+			lines = append(lines, fmt.Sprintf("%s is granted to commands (sandbox.readable, sandbox.writable) and is not there, so that it is passed over: make it, and start again", path))
+		}
+	}
 	for _, r := range w.settings.Rules {
 		if why := r.AnyProgram(); why != "" {
 			lines = append(lines, fmt.Sprintf("%s allows any program: %s", r.Text(), why))

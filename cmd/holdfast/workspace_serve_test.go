@@ -197,11 +197,11 @@ func TestWorkspaceWithTheOfficialClient(t *testing.T) {
 			id = strings.Fields(line)[0]
 		}
 	}
-	wants(t, p.run("workspace", "show", id), "a.txt", "6 bytes", "4 bytes")
+	wants(t, p.run("workspace", "show", id), "a.txt", "6 bytes", "4 bytes", "\n-hello\n+bye\n")
 	if got := p.run("workspace", "show", id, "a.txt"); got != "hello\n" {
 		t.Errorf("%q", got)
 	}
-	wants(t, p.run("workspace", "undo", id), "Nothing was done")
+	wants(t, p.run("workspace", "undo", id), "\n-bye\n+hello\n", "Nothing was done")
 	wants(t, p.run("workspace", "undo", id, "--yes"), "Took back")
 	if b, _ := os.ReadFile(filepath.Join(p.dir, "a.txt")); string(b) != "hello\n" {
 		t.Errorf("%q", b)

@@ -241,6 +241,18 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
+// TestUncounted: rules of a project that is not trusted are told of where one is missed.
+func TestUncounted(t *testing.T) {
+	w := newWorld(Default)
+	if d := w.judge("Bash make"); strings.Contains(d.Reason, "holdfast trust") {
+		t.Error(d.Reason)
+	}
+	w.config.Uncounted = 1
+	if d := w.judge("Bash make"); !strings.Contains(d.Reason, "holdfast trust") || !strings.HasSuffix(d.Reason, d.Remedy) {
+		t.Errorf("%s / %s", d.Reason, d.Remedy)
+	}
+}
+
 // TestReasonsShowNoArguments of commands: there may be secrets in them.
 func TestReasonsShowNoArguments(t *testing.T) {
 	for _, mode := range modes {

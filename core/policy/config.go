@@ -23,6 +23,7 @@ type Config struct {
 	Hooked    []string   // real paths that hooks' commands name: protected
 	Confined  bool       // Bash runs in a sandbox with a /tmp of its own
 	FoldCase  bool       // the file system takes names that differ in case or Unicode form for one
+	Uncounted int        // allow rules that do not count, for the project is not trusted: only told of
 }
 
 // Policy decides. Immutable, safe for concurrent use. The nil Policy refuses everything.
@@ -32,6 +33,7 @@ type Policy struct {
 	home      string
 	fold      bool
 	confined  bool
+	uncounted int
 	contracts []Contract // strongest layer first
 	rules     []Rule     // strongest layer first
 	paths     [Allow + 1]pathLaw
@@ -70,7 +72,7 @@ func New(c Config) (*Policy, error) {
 	if _, err := ParseMode(string(c.Mode)); err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
-	p := &Policy{mode: c.Mode, home: c.Home, fold: c.FoldCase, confined: c.Confined}
+	p := &Policy{mode: c.Mode, home: c.Home, fold: c.FoldCase, confined: c.Confined, uncounted: c.Uncounted}
 	if err := p.setRoots(c); err != nil {
 		return nil, err
 	}

@@ -236,6 +236,9 @@ func (f finding) clause(rule string) string {
 
 func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
 	remedy = fmt.Sprintf("The owner can add %s to permissions.allow, or start the server with --mode %s.", listed(f.lack.rules), f.lack.mode)
+	if p.uncounted > 0 {
+		remedy += " Allow rules of the project itself don't count before it is trusted: holdfast trust."
+	}
 	if p.mode == DontAsk {
 		return fmt.Sprintf("%s is allowed by no rule, and the mode dontAsk refuses what no rule allows. %s", act, remedy), remedy
 	}

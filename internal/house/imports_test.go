@@ -170,7 +170,7 @@ var table = []row{
 			"internal/workspace/judge", "internal/workspace/ledger", "internal/workspace/trail"),
 		libs: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys", "golang.org/x/term",
-			"github.com/modelcontextprotocol/go-sdk",
+			"github.com/modelcontextprotocol/go-sdk", "github.com/rogpeppe/go-internal/diff",
 		},
 		tests: []string{"*"},
 		why:   "wires the rooms; the SDK is the demo's server and its agent, where nothing is proxied",

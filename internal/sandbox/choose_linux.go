@@ -84,6 +84,7 @@ func inAny(path string, dirs []string) bool {
 // what is wrong, and "held" at the end. A shell that is no bash will do.
 const probeScript = `
 fail() { echo "$1"; exit 1; }
+command -v bash >/dev/null 2>&1 || fail "bash is not there: no folder of the PATH that commands have holds it, or that folder is hidden from them"
 if [ "$1" = namespaces ]; then (: </proc/self/status) || fail "there is no /proc of its own"; fi
 if (: </proc/self/status) 2>/dev/null; then
   while read -r name value rest; do

@@ -55,8 +55,19 @@ func (s *Settings) Policy(confined bool) (*policy.Policy, error) {
 	}
 	return policy.New(policy.Config{
 		Mode: s.Mode, Rules: s.Rules, Contracts: s.Contracts, Roots: s.Roots, Given: s.Given, Home: s.Home,
-		Own: s.Own, Hooked: s.hooked(), Confined: confined, FoldCase: s.FoldCase,
+		Own: s.Own, Hooked: s.hooked(), Confined: confined, FoldCase: s.FoldCase, Uncounted: s.uncounted(),
 	})
+}
+
+// uncounted is how many allow rules an untrusted project has in vain.
+func (s *Settings) uncounted() int {
+	n := 0
+	for _, l := range s.Layers {
+		if l.Uncounted {
+			n += l.Allow
+		}
+	}
+	return n
 }
 
 // hooked are the files that hooks' commands name.
@@ -76,6 +87,7 @@ type LayerSummary struct {
 	Layer            policy.Layer
 	File             string
 	Allow, Ask, Deny int
+	Uncounted        bool // its allow rules don't count, for the project is not trusted
 }
 
 // Sandbox is what the settings say of the sandbox. Lists of paths are absolute.

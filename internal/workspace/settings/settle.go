@@ -24,6 +24,7 @@ func (p *project) settle(o Options, trusted bool) (*Settings, error) {
 			s.Layers = append(s.Layers, LayerSummary{
 				Layer: l.layer, File: l.path,
 				Allow: l.count(policy.Allow), Ask: l.count(policy.Ask), Deny: l.count(policy.Deny),
+				Uncounted: !trusted && !l.owned(),
 			})
 		}
 		if vain := l.vain(); !trusted && vain != "" {

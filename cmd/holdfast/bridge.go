@@ -27,6 +27,7 @@ type bridge struct {
 
 	mu      sync.Mutex
 	waiting map[string]int // how many requests with the id have no answer
+	owed    int            // answers that the bridge itself gives and did not send yet
 	gone    bool           // the daemon
 
 	answered chan struct{} // has room for one: an answer went out
@@ -76,14 +77,29 @@ func (b *bridge) toDaemon(ctx context.Context, m wire.Message) error {
 	case m.Kind != wire.Request:
 	case long:
 		return b.agent.Send(ctx, wire.NewError(m.ID, wire.CodeInvalidRequest, "the message is longer than the limit of "+strconv.Itoa(b.limit)+" bytes", nil))
-	case !b.asks(m.ID) || b.daemon.Send(ctx, m.Raw) != nil && b.done(m.ID):
-		return b.unreached(ctx, m.ID)
+	case !b.asks(m.ID):
+		return b.fails(ctx, m.ID, unreached)
+	default:
+		err := b.daemon.Send(ctx, m.Raw)
+		if err == nil || !b.done(m.ID) {
+			return nil
+		}
+		if wire.NotSent(err) {
+			return b.fails(ctx, m.ID, unreached)
+		}
+		return b.fails(ctx, m.ID, broken)
 	}
 	return nil
 }
 
-func (b *bridge) unreached(ctx context.Context, id []byte) error {
-	return b.agent.Send(ctx, wire.NewError(id, wire.CodeInternal, "Holdfast could not be reached, or refused the request", nil))
+// What an agent is told for a daemon that does not answer.
+const (
+	unreached = "Holdfast could not be reached: nothing was done"
+	broken    = "the connection to Holdfast broke before the answer came: the call may have happened"
+)
+
+func (b *bridge) fails(ctx context.Context, id []byte, why string) error {
+	return b.agent.Send(ctx, wire.NewError(id, wire.CodeInternal, why, nil))
 }
 
 // toAgent carries what the daemon says. When the daemon goes away, what was asked is
@@ -102,12 +118,12 @@ func (b *bridge) toAgent(ctx context.Context, socket string) error {
 	}
 	for id, n := range b.lose() {
 		for range n {
-			if err := b.unreached(ctx, []byte(id)); err != nil {
+			if err := b.fails(ctx, []byte(id), broken); err != nil {
 				return nil
 			}
+			b.paid()
 		}
 	}
-	b.note(b.answered)
 	if !sleep(ctx, firstLook, nil) { // one that is being killed may still listen for a moment
 		return nil
 	}
@@ -165,7 +181,18 @@ func (b *bridge) lose() map[string]int {
 	b.gone = true
 	waiting := b.waiting
 	b.waiting = map[string]int{}
+	for _, n := range waiting {
+		b.owed += n
+	}
 	return waiting
+}
+
+// paid notes that one of the answers that the bridge owed was sent.
+func (b *bridge) paid() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owed--
+	b.note(b.answered)
 }
 
 func (b *bridge) note(c chan struct{}) {
@@ -182,7 +209,7 @@ func (b *bridge) settle(ctx context.Context) {
 	defer late.Stop()
 	for {
 		b.mu.Lock()
-		left := len(b.waiting)
+		left := len(b.waiting) + b.owed
 		b.mu.Unlock()
 		if left == 0 {
 			return

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -200,7 +201,6 @@ func (b *bridged) ends(want string) {
 	}
 }
 
-const unreached = "Holdfast could not be reached, or refused the request"
 
 // Two agents at once, each with its own ids and its own face. What an agent asked is
 // answered also when it closed its side meanwhile.
@@ -396,4 +396,27 @@ func TestJoinAnotherVersion(t *testing.T) {
 	if _, err := join(t.Context(), filepath.Join(dir, "s"), ""); err == nil || !strings.Contains(err.Error(), "went away before it answered, or refused this user") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestSettleWaitsForWhatIsOwed: an answer that the bridge gives for a daemon that is gone
+// is one that the agent waits for.
+func TestSettleWaitsForWhatIsOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bridge{waiting: map[string]int{}, answered: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
+		b.asks([]byte("1"))
+		b.asks([]byte("1"))
+		if lost := b.lose(); lost["1"] != 2 {
+			t.Fatal(lost)
+		}
+		settled := false
+		go func() { b.settle(t.Context()); settled = true }()
+		b.paid()
+		if synctest.Wait(); settled {
+			t.Fatal("settled with an answer that is owed")
+		}
+		b.paid()
+		if synctest.Wait(); !settled {
+			t.Fatal("waits for nothing")
+		}
+	})
 }

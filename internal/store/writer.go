@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -220,7 +221,8 @@ func (w *writer) lead() {
 		if p := recover(); p != nil {
 			// The transaction is open, and nobody knows what is in it. A caller must not
 			// be able to go on from that as if nothing had been.
-			go panic(p)
+			stack := debug.Stack()
+			go panic(fmt.Sprintf("%v\n\n%s", p, stack))
 			select {}
 		}
 	}()

@@ -211,3 +211,22 @@ func TestConnIsASessionOfItsOwner(t *testing.T) {
 	}
 	open(t, s)
 }
+
+// TestOutboxBounds: answers to an agent that does not read are bounded in bytes.
+func TestOutboxBounds(t *testing.T) {
+	over := 0
+	b := newOutbox()
+	b.most, b.over = 10, func() { over++ }
+	b.put([]byte("12345"))
+	b.put([]byte("12345"))
+	if over != 0 {
+		t.Fatal("too early")
+	}
+	if b.put([]byte("1")); over != 1 {
+		t.Fatal("not bounded")
+	}
+	b.take()
+	if b.put([]byte("12345")); over != 1 {
+		t.Fatal("what was taken is still counted")
+	}
+}

@@ -12,8 +12,13 @@ import (
 // closed its side: `printf ... | holdfast stdio` wants its answers.
 const lastWords = 2 * time.Second
 
-// maxUnread is how many answers may wait for an agent to read them.
-const maxUnread = 1024
+// How many answers, and bytes of them, may wait for an agent to read them.
+const (
+	maxUnread      = 1024
+	maxUnreadBytes = 256 << 20
+)
+
+var errUnread = errors.New("the agent sends requests and does not read the answers")
 
 // ServeConn serves one Face over a Conn (stdio) until it ends or ctx does: nil when
 // the agent closed its side. Requests are answered as they are done; notifications
@@ -33,6 +38,7 @@ func (s *HTTPServer) ServeConn(ctx context.Context, c Conn, who any, linger func
 	}
 	x.ctx, x.stop = context.WithCancelCause(ctx)
 	defer x.stop(nil)
+	x.box.most, x.box.over = maxUnreadBytes, func() { x.stop(errUnread) }
 	writing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	written := make(chan struct{})
@@ -85,7 +91,7 @@ func (s *connServer) Notify(method string, params []byte) { s.box.note(method, p
 
 func (s *connServer) take(m Message) error {
 	if s.box.waiting() > maxUnread {
-		return errors.New("the agent sends requests and does not read the answers")
+		return errUnread
 	}
 	switch {
 	case m.Kind == Request:

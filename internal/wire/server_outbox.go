@@ -16,11 +16,14 @@ const (
 // outbox is what waits to be written to one reader, in order. Putting never waits.
 type outbox struct {
 	wake   chan struct{}         // has room for one; a token means that there is something to see
+	most   int                   // bytes that may wait and are never dropped; 0: any
+	over   func()                // called when more do
 	direct func(raw []byte) bool // sends what nothing waits before, without waiting; nil: nothing does
 
 	mu     sync.Mutex
 	items  []parcel
 	notes  int  // items that may be dropped
+	bytes  int  // of the others
 	unread bool // nobody reads now: only what has no params is kept
 	taken  bool // what was taken last is being sent
 	closed bool
@@ -76,6 +79,9 @@ func (b *outbox) put(raw []byte) {
 	defer b.mu.Unlock()
 	if !b.closed && !b.sent(raw) {
 		b.items = append(b.items, parcel{raw: raw})
+		if b.bytes += len(raw); b.most > 0 && b.bytes > b.most {
+			b.over()
+		}
 		b.ring()
 	}
 }
@@ -105,7 +111,7 @@ func (b *outbox) ring() {
 func (b *outbox) take() (items []parcel, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	items, b.items, b.notes = b.items, nil, 0
+	items, b.items, b.notes, b.bytes = b.items, nil, 0, 0
 	b.taken = len(items) > 0
 	return items, !b.closed
 }

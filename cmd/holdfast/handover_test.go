@@ -201,7 +201,6 @@ func (b *bridged) ends(want string) {
 	}
 }
 
-
 // Two agents at once, each with its own ids and its own face. What an agent asked is
 // answered also when it closed its side meanwhile.
 func TestTwoAgentsJoin(t *testing.T) {

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // hidden is the reason of builtins whose operands name what is run or evaluated.
 const hidden = "it names a variable that is not plain, and bash evaluates what is in its subscript"
@@ -156,7 +159,22 @@ func mapped(args []word) string {
 	return named(args, "t", "dnOscu", "")
 }
 
-// formatted looks at printf: -v sets a variable.
+// counting is the directive of printf that sets a variable to a number of characters.
+var counting = regexp.MustCompile(`%[-+ #0-9.*']*[hlLjzt]*n`)
+
+// counts reports whether printf may set the variables that its later words name: by %n.
+func counts(args []word) bool {
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return false
+	}
+	format, ok := args[0].literal()
+	return !ok || counting.MatchString(strings.ReplaceAll(format, "%%", ""))
+}
+
+// formatted looks at printf: -v sets a variable, and so does %n.
 func formatted(args []word) string {
 	if len(args) == 0 {
 		return ""
@@ -175,6 +193,8 @@ func formatted(args []word) string {
 		return plainNames([]word{plainWord(p[2:])})
 	case !args[0].exact && strings.HasPrefix("-v", p):
 		return "its format is not literal and may be -v: write printf -- or a literal format"
+	case counts(args):
+		return "its format may set a variable, by %n: write a literal format without it"
 	}
 	return ""
 }

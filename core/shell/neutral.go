@@ -10,7 +10,7 @@ func neutral(program string, run *command, fed bool) bool {
 	case "pwd", "true", "false", ":", "exit", "echo":
 		return true
 	case "printf":
-		return len(args) > 0 && !strings.HasPrefix(args[0].prefix(), "-v") && args[0].form != ""
+		return len(args) > 0 && !strings.HasPrefix(args[0].prefix(), "-v") && args[0].form != "" && !counts(args)
 	case "test":
 		return testable(args)
 	case "[":

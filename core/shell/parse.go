@@ -236,10 +236,13 @@ func (d *differ) redirect(n *syntax.Redirect, within int) {
 	if op := int(n.OpPos.Offset()); op >= 2 && d.text[op-2:op] == "]}" {
 		d.refuse(n, "a descriptor's variable has a subscript, which bash evaluates")
 	}
+	from, to := int(n.Word.Pos().Offset()), int(n.Word.End().Offset())
+	if (n.Op == syntax.DplIn || n.Op == syntax.DplOut) && d.text[from] == '-' && to-from > 1 {
+		d.refuse(n, "bash closes a descriptor by >&- and takes what follows for a word of the command; put a blank behind it")
+	}
 	if n.Op != syntax.Hdoc && n.Op != syntax.DashHdoc {
 		return
 	}
-	from, to := int(n.Word.Pos().Offset()), int(n.Word.End().Offset())
 	end := d.text[from:min(to, len(d.text))]
 	bare := strings.TrimPrefix(end, "\\")
 	for _, q := range []string{"'", `"`} {

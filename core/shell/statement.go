@@ -221,7 +221,12 @@ func (r *reader) timed(cmd *syntax.TimeClause, p place, c situation) (t, f place
 	if cmd.Stmt == nil {
 		return p, p
 	}
-	if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && !cmd.Stmt.Negated {
+	call, simple := cmd.Stmt.Cmd.(*syntax.CallExpr)
+	if simple && len(call.Args) > 0 && call.Args[0].Lit() == "--" {
+		r.fail("bash passes over the -- of time, and the parser does not; leave it out")
+		return p, p
+	}
+	if simple && len(call.Args) > 0 && !cmd.Stmt.Negated {
 		words := []word{plainWord("time")}
 		if cmd.PosixFormat {
 			words = append(words, plainWord("-p"))
@@ -242,9 +247,21 @@ func (r *reader) timed(cmd *syntax.TimeClause, p place, c situation) (t, f place
 func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 	var seen findings
 	variable := "COPROC"
+	simple := false
+	switch cmd.Stmt.Cmd.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TestClause, *syntax.ArithmCmd:
+	case *syntax.CallExpr, *syntax.DeclClause:
+		simple = true
+	default: // a pipe, for one, of which bash takes the first command alone
+		r.fail("bash and the parser may take different words for the coprocess: put it into { ...; }")
+		return
+	}
+	if redirs := cmd.Stmt.Redirs; cmd.Stmt.Negated || len(redirs) > 0 && redirs[0].Pos().Offset() < cmd.Stmt.Cmd.Pos().Offset() {
+		r.fail("bash and the parser may take different words for the coprocess: put it into { ...; }")
+		return
+	}
 	if cmd.Name != nil {
-		switch cmd.Stmt.Cmd.(type) {
-		case nil, *syntax.CallExpr, *syntax.DeclClause:
+		if simple {
 			r.fail("bash takes the first word of a simple coprocess for its program, and the parser for its name: put it into { ...; }")
 			return
 		}

@@ -69,7 +69,7 @@ HOST() { "$@"; }
 // TestEscapes runs every attempt for real, each against a server of its own.
 func TestEscapes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("640 servers are started")
+		t.Skip("one server for each attempt is started")
 	}
 	needSandbox(t)
 	raw, err := os.ReadFile("../../testdata/workspace_escapes.json")

@@ -247,16 +247,15 @@ func (r *reader) timed(cmd *syntax.TimeClause, p place, c situation) (t, f place
 func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 	var seen findings
 	variable := "COPROC"
-	simple := false
+	simple, plain := false, !cmd.Stmt.Negated
 	switch cmd.Stmt.Cmd.(type) {
 	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TestClause, *syntax.ArithmCmd:
 	case *syntax.CallExpr, *syntax.DeclClause:
 		simple = true
 	default: // a pipe, for one, of which bash takes the first command alone
-		r.fail("bash and the parser may take different words for the coprocess: put it into { ...; }")
-		return
+		plain = false
 	}
-	if redirs := cmd.Stmt.Redirs; cmd.Stmt.Negated || len(redirs) > 0 && redirs[0].Pos().Offset() < cmd.Stmt.Cmd.Pos().Offset() {
+	if redirs := cmd.Stmt.Redirs; !plain || len(redirs) > 0 && redirs[0].Pos().Offset() < cmd.Stmt.Cmd.Pos().Offset() {
 		r.fail("bash and the parser may take different words for the coprocess: put it into { ...; }")
 		return
 	}

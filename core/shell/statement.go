@@ -247,11 +247,11 @@ func (r *reader) timed(cmd *syntax.TimeClause, p place, c situation) (t, f place
 func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 	var seen findings
 	variable := "COPROC"
-	simple, plain := false, !cmd.Stmt.Negated
+	plain := !cmd.Stmt.Negated
 	switch cmd.Stmt.Cmd.(type) {
 	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TestClause, *syntax.ArithmCmd:
-	case *syntax.CallExpr, *syntax.DeclClause:
-		simple = true
+	case *syntax.CallExpr, *syntax.DeclClause: // to bash its first word is the program, never a name
+		plain = plain && cmd.Name == nil
 	default: // a pipe, for one, of which bash takes the first command alone
 		plain = false
 	}
@@ -260,10 +260,6 @@ func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 		return
 	}
 	if cmd.Name != nil {
-		if simple {
-			r.fail("bash takes the first word of a simple coprocess for its program, and the parser for its name: put it into { ...; }")
-			return
-		}
 		if variable = cmd.Name.Lit(); variable == "" || strings.Contains(variable, `\`) {
 			r.fail("the name of a coprocess is not plain: name it by letters")
 			return

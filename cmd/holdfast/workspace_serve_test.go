@@ -236,6 +236,14 @@ func TestWorkspaceShowOnATerminal(t *testing.T) {
 	}
 }
 
+// The owner is told of hooks that run what the agent may be able to write.
+func TestWorkspaceWarnsOfHooks(t *testing.T) {
+	p := newProject(t, map[string]string{"guard.sh": ""})
+	p.user(`{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "make lint"}, {"type": "command", "command": "sh guard.sh"}]}]}}`)
+	p.connect().Close()
+	wants(t, p.err.String(), "runs make, which does what the project's files say", "guard.sh, which lies in the workspace's own folder")
+}
+
 // The posture: each refusal has its reason, and no effect.
 func TestWorkspacePosture(t *testing.T) {
 	t.Run("ask is refused, and names the fix", func(t *testing.T) {

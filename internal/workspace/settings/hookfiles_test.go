@@ -126,17 +126,17 @@ func userHooks(t *testing.T, base string, o settings.Options, commands ...string
 
 // The folder of a script is protected as it is: what lies beside it may be loaded.
 func TestFoldersOfHookScripts(t *testing.T) {
-	o, base := world(t, map[string]string{"ws/tools/check.py": "", "ws/root.py": "", "ws/docs/x.md": "", "ws/extra/deep/x.sh": "", "out/own.py": "", "out/sub/y": ""})
+	o, base := world(t, map[string]string{"ws/tools/check.py": "", "ws/root.py": "", "ws/notes/x.md": "", "ws/extra/deep/x.sh": "", "out/own.py": "", "out/sub/y": ""})
 	o.AddDirs = []string{filepath.Join(base, "ws/extra/deep")}
-	s := userHooks(t, base, o, "python3 tools/check.py", "python3 root.py", "grep -q x docs/x.md", "sh extra/deep/x.sh", "python3 "+base+"/out/own.py", "sh src/later.sh")
+	s := userHooks(t, base, o, "python3 tools/check.py", "python3 root.py", "grep -q x notes/x.md", "sh extra/deep/x.sh", "python3 "+base+"/out/own.py", "sh src/later.sh")
 	p, err := s.Policy(true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]policy.Outcome{
 		"tools/new.py": policy.Refused, "tools/check.py": policy.Refused, "tools/sub/new": policy.Refused, "tools": policy.Refused, "root.py": policy.Refused,
-		"docs/x.md": policy.Refused, "extra/deep/x.sh": policy.Refused, "src/later.sh": policy.Refused,
-		"new.py": policy.Allowed, "docs/new": policy.Allowed, "extra/deep/new": policy.Allowed, "src/new": policy.Allowed, "tools2/new": policy.Allowed,
+		"notes/x.md": policy.Refused, "extra/deep/x.sh": policy.Refused, "src/later.sh": policy.Refused,
+		"new.py": policy.Allowed, "notes/new": policy.Allowed, "extra/deep/new": policy.Allowed, "src/new": policy.Allowed, "tools2/new": policy.Allowed,
 	} {
 		d := p.Judge(policy.Call{Tool: policy.Write, Path: filepath.Join(base, "ws", path)}, settings.Disk{})
 		if d.Outcome != want {

@@ -168,7 +168,8 @@ func (a *app) workspaceShowCommand() *cobra.Command {
 	})
 }
 
-// earlier prints what a file held before a change, byte for byte.
+// earlier prints what a file held before a change: byte for byte, but to a terminal,
+// which would obey what is in it.
 func (a *app) earlier(w *owned, e ledger.Entry, path string) error {
 	full := path
 	if !filepath.IsAbs(full) {
@@ -181,6 +182,10 @@ func (a *app) earlier(w *owned, e ledger.Entry, path string) error {
 		content, err := w.ledger.Content(c.Before)
 		if err != nil {
 			return err
+		}
+		if isTerminal(a.out) {
+			a.printf("%s", paragraph(string(content)))
+			return nil
 		}
 		_, err = a.out.Write(content)
 		return err

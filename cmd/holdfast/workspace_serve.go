@@ -197,6 +197,7 @@ func (w *openedWorkspace) warnings() []string {
 		lines = append(lines, "Grep is not offered: "+why+". Install ripgrep.")
 	}
 	lines = append(lines, w.settings.Ignored...)
+	lines = append(lines, w.settings.HookCautions()...)
 	for _, path := range append(slices.Clone(w.settings.Sandbox.Readable), w.settings.Sandbox.Writable...) {
 		if _, err := os.Stat(path); err != nil {
 			lines = append(lines, fmt.Sprintf("%s is granted to commands (sandbox.readable, sandbox.writable) and is not there, so that it is passed over: make it, and start again", path))

@@ -209,6 +209,41 @@ func TestWorkspaceWithTheOfficialClient(t *testing.T) {
 	wants(t, p.run("workspace", "log", "--verify"), "unbroken")
 }
 
+// What a file held is printed as it is, but a terminal is told nothing.
+func TestWorkspaceShowOnATerminal(t *testing.T) {
+	script, err := exec.LookPath("script")
+	if err != nil {
+		t.Skip("there is no script(1) to make a terminal")
+	}
+	p := newProject(t, map[string]string{"esc": "one\n\x1b]0;TITLE\a\x1b[2J\xff\n"})
+	p.user(`{"permissions": {"allow": ["Edit", "Read"]}}`)
+	s := p.connect()
+	callTool(t, s, "Read", args{"file_path": "esc"})
+	if text, failed := callTool(t, s, "Write", args{"file_path": "esc", "content": "new"}); failed {
+		t.Fatal(text)
+	}
+	s.Close()
+	id := strings.Fields(strings.Split(p.run("workspace", "log"), "\n")[1])[0]
+	c := p.program("workspace", "show", id, "esc", "-C", p.dir, "--home", p.home)
+	if out, err := c.Output(); err != nil || string(out) != "one\n\x1b]0;TITLE\a\x1b[2J\xff\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	on := exec.Command(script, "-qec", "'"+strings.Join(c.Args, "' '")+"'", os.DevNull)
+	on.Env, on.Dir = c.Env, c.Dir
+	out, err := on.Output()
+	if err != nil || strings.Contains(string(out), "\x1b") || !strings.Contains(string(out), `\u001b]0;TITLE\u0007`) || !strings.Contains(string(out), "one\r\n") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// The owner is told of hooks that run what the agent may be able to write.
+func TestWorkspaceWarnsOfHooks(t *testing.T) {
+	p := newProject(t, map[string]string{"guard.sh": ""})
+	p.user(`{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "make lint"}, {"type": "command", "command": "sh guard.sh"}]}]}}`)
+	p.connect().Close()
+	wants(t, p.err.String(), "runs make, which does what the project's files say", "guard.sh, which lies in the workspace's own folder")
+}
+
 // The posture: each refusal has its reason, and no effect.
 func TestWorkspacePosture(t *testing.T) {
 	t.Run("ask is refused, and names the fix", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,7 +64,8 @@ func (g *gate) close() {
 // nobody may open. They need a place on a disk until the command has ended.
 type veil struct {
 	dir          string
-	file, folder uint64 // inodes
+	lock         *os.File // of dir: it is in use
+	file, folder uint64   // inodes
 }
 
 func newVeil() (*veil, error) {
@@ -71,12 +73,16 @@ func newVeil() (*veil, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(base, "holdfast-veil-")
+	sweeping.Do(func() { sweep(base, time.Now().Add(-veilAge)) })
+	dir, err := os.MkdirTemp(base, veilPrefix)
 	if err != nil {
 		return nil, err
 	}
 	v := &veil{dir: dir}
-	if err := v.fill(); err != nil {
+	if v.lock, err = lockFolder(dir, unix.LOCK_SH); err == nil {
+		err = v.fill()
+	}
+	if err != nil {
 		v.remove()
 		return nil, err
 	}
@@ -117,6 +123,9 @@ func (v *veil) inode(p place) uint64 {
 func (v *veil) remove() {
 	for _, path := range []string{v.of(true), v.of(false), v.dir} {
 		_ = os.Remove(path) // an empty folder in the temporary directory is the worst that can be left
+	}
+	if v.lock != nil {
+		_ = v.lock.Close()
 	}
 }
 

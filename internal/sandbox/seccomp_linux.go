@@ -33,8 +33,25 @@ var refusedCalls = []string{
 }
 
 // absentCalls are answered with ENOSYS, so that programs take the older way. Of clone3
-// the flags lie in memory, where a filter can't see them.
-var absentCalls = []string{"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"}
+// the flags, and of openat2 the mode, lie in memory, where a filter can't see them.
+var absentCalls = []string{"clone3", "openat2", "io_uring_setup", "io_uring_enter", "io_uring_register"}
+
+// modeCalls give a file the mode in the argument of that number.
+var modeCalls = []struct {
+	name string
+	arg  uint32
+}{
+	{"chmod", 1}, {"fchmod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"creat", 1}, {"mknod", 1}, {"mknodat", 2},
+}
+
+// openCalls give a file that they make the mode in the argument after their flags, which
+// are the argument of that number. Without such a file that argument is noise.
+var openCalls = []struct {
+	name string
+	arg  uint32
+}{
+	{"open", 1}, {"openat", 2},
+}
 
 // The kernel's words that a filter compares with. Only the low half of an argument is
 // compared where the kernel takes an int: the upper half is noise that the caller sets.
@@ -42,6 +59,8 @@ const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 	socketTypeMask = 0xf
+	asItsOwner     = unix.S_ISUID | unix.S_ISGID // runs with other rights than who runs it
+	makesFile      = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	argOffset      = 16 // of the first argument in struct seccomp_data
 	archOffset     = 4
 
@@ -107,6 +126,14 @@ func (r *rules) when(info *arch.Info, call string, body ...bpf.Instruction) {
 func argumentRules(info *arch.Info, unixSockets bool) rules {
 	var r rules
 	r.when(info, "ioctl", arg(1), equal(unix.TIOCSTI, 2), equal(unix.TIOCLINUX, 1), skip(1), refuse(unix.EPERM))
+	// Such a file would outlast the sandbox, where the machine heeds its mode.
+	for _, call := range modeCalls {
+		r.when(info, call.name, arg(call.arg), anyOf(asItsOwner), refuse(unix.EPERM))
+	}
+	for _, call := range openCalls {
+		r.when(info, call.name, arg(call.arg), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: makesFile, SkipFalse: 3},
+			arg(call.arg+1), anyOf(asItsOwner), refuse(unix.EPERM))
+	}
 	r.when(info, "clone", arg(0), anyOf(newNamespaces), refuse(unix.EPERM))
 	r.when(info, "unshare", arg(0), anyOf(newNamespaces|unix.CLONE_NEWTIME), refuse(unix.EPERM))
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
 )
 
@@ -133,6 +134,7 @@ func (b *baseline) content(c *copied) ([]byte, error) {
 // changes compares two surveys: what was made, changed and removed in between. It keeps
 // earlier contents in the ledger.
 func (s *Server) changes(before, after *survey) (changes []ledger.Change, missed int) {
+	s.find(before, after)
 	paths := map[string]bool{}
 	for p, x := range before.files {
 		if y := after.files[p]; y == nil || differs(x, y) {
@@ -140,7 +142,7 @@ func (s *Server) changes(before, after *survey) (changes []ledger.Change, missed
 		}
 	}
 	for p := range after.files {
-		if before.files[p] == nil {
+		if before.files[p] == nil && !before.ignores(p) {
 			paths[p] = true
 		}
 	}
@@ -162,6 +164,47 @@ func (s *Server) changes(before, after *survey) (changes []ledger.Change, missed
 		changes = append(changes, c)
 	}
 	return changes, missed
+}
+
+// find adds to a survey what was known before and is not in it though it is there: git
+// ignores it now. A command can write a .gitignore, and what it changed must not look
+// as if it were gone.
+func (s *Server) find(before, after *survey) {
+	s.base.mu.Lock()
+	defer s.base.mu.Unlock()
+	for p := range before.files {
+		if after.files[p] != nil {
+			continue
+		}
+		at, ok := s.tree.resolved(p)
+		if !ok {
+			continue
+		}
+		spot, err := s.tree.find(at, false)
+		if err != nil {
+			continue // it is gone, and its folder too
+		}
+		if info, err := spot.Lstat(spot.name); err == nil {
+			reach, _ := s.o.Policy.Reach(p, info.IsDir())
+			s.base.take(after, entry{spot: spot, real: p, info: info}, reach == policy.Writable)
+		}
+		_ = spot.Close()
+	}
+}
+
+// ignores reports whether git ignored a path, or the folder that it lies in: of what it
+// held then nothing is known.
+func (v *survey) ignores(path string) bool {
+	for {
+		if _, ok := v.ignored[path]; ok {
+			return true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
 }
 
 // differs reports whether a path may have been changed. A folder's size and time change
@@ -225,12 +268,19 @@ func (s *Server) is(x *subject) ledger.State {
 func newlyIgnored(before, after *survey, shown func(string) string) []string {
 	var names []string
 	for p, x := range after.ignored {
+		// What was known before is compared, but for what is in a folder.
+		if known := before.files[p]; known != nil && (!x.mode.IsDir() || known.stat == x) {
+			continue
+		}
 		if before.ignored[p] != x {
 			names = append(names, shown(p))
 		}
 	}
-	for p := range before.ignored {
-		if _, ok := after.ignored[p]; !ok {
+	for p, x := range before.ignored {
+		if _, ok := after.ignored[p]; ok {
+			continue
+		}
+		if now := after.files[p]; now == nil || now.stat != x {
 			names = append(names, shown(p))
 		}
 	}

@@ -165,6 +165,43 @@ func TestBackground(t *testing.T) {
 	r.call("BashOutput", "bash_id", "bash_1", "filter", "(").fails("no regular expression")
 }
 
+// Of commands that have ended no descriptor is kept, and their output can still be read.
+func TestEndedCommandsKeepNothingOpen(t *testing.T) {
+	r := newRig(t, setup{bash: true, user: allowBash})
+	open := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("this system does not list descriptors")
+		}
+		return len(list)
+	}
+	run := func(n int) {
+		id := fmt.Sprintf("bash_%d", n)
+		r.call("Bash", "command", "seq 100000; echo THE END", "run_in_background", true).ok()
+		for range 500 {
+			if strings.Contains(r.call("BashOutput", "bash_id", id, "filter", "NOTHING").text(), "exited") {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("%s does not end", id)
+	}
+	run(1)
+	before := open()
+	for n := 2; n <= 7; n++ {
+		run(n)
+	}
+	if after := open(); after > before+2 {
+		t.Errorf("%d descriptors are open, and %d were", after, before)
+	}
+	a := r.call("Bash", "command", "seq 100000; echo THE END").ok("1\n2\n3\n", "THE END")
+	if file, _ := a.Structured["output_file"].(string); file == "" {
+		t.Errorf("no file: %v", a.Structured)
+	} else {
+		r.call("Read", "file_path", file, "limit", 2).ok("1→1", "2→2")
+	}
+}
+
 // What a command changed is written down by comparing the tree, and can be undone.
 func TestLedgerOfCommands(t *testing.T) {
 	r := newRig(t, setup{bash: true, user: allowBash, files: map[string]string{

@@ -22,13 +22,14 @@ type capture struct {
 	outputs *outputs
 
 	mu    sync.Mutex
-	head  []byte // all of it while there is no file
-	tail  []byte // the last bytes that came, at most partBytes
-	file  *os.File
-	path  string
-	size  int64 // bytes that are kept
-	total int64 // bytes that came
-	fault error // why the file has not all of it
+	head  []byte   // all of it while there is no file
+	tail  []byte   // the last bytes that came, at most partBytes
+	file  *os.File // nil: not made yet, or closed
+	path  string   // of the file; empty: there is none
+	ended bool     // nothing more is taken
+	size  int64    // bytes that are kept
+	total int64    // bytes that came
+	fault error    // why the file has not all of it
 }
 
 // from reads r to its end.
@@ -48,6 +49,9 @@ func (c *capture) from(r io.Reader) {
 func (c *capture) add(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
 	c.total += int64(len(b))
 	c.tail = append(c.tail, b...)
 	if over := len(c.tail) - partBytes; over > partBytes {
@@ -97,9 +101,9 @@ func (c *capture) since(from int64) (shown, int64) {
 	case c.fault != nil:
 		where = "it could not be kept: " + plain(c.fault)
 		s.file = ""
-	case c.file != nil && c.size < c.total:
+	case c.path != "" && c.size < c.total:
 		where = fmt.Sprintf("the first %d bytes of all are in %s", c.size, c.path)
-	case c.file != nil:
+	case c.path != "":
 		where = "the whole is in " + c.path
 	}
 	s.text = fmt.Sprintf("%s\n\n... (%d bytes are left out here; %s) ...\n\n%s", head, left, where, tail)
@@ -111,18 +115,38 @@ func (c *capture) read(from, size int64) []byte {
 	if size <= 0 {
 		return nil
 	}
-	if c.file == nil {
+	if c.path == "" {
 		return c.head[min(from, int64(len(c.head))):]
 	}
+	file := c.file
+	if file == nil {
+		at, err := c.outputs.find(c.path)
+		if err != nil {
+			return nil
+		}
+		defer at.Close()
+		if file, _, err = at.openRegular(); err != nil {
+			return nil
+		}
+		defer file.Close()
+	}
 	b := make([]byte, min(size, inMemory+utf8.UTFMax))
-	n, _ := c.file.ReadAt(b, from)
+	n, _ := file.ReadAt(b, from)
 	return b[:n]
 }
 
-// needed makes sure that there is a file with an output that is not shown whole.
+// needed makes sure, when a command has ended, that there is a file with an output that
+// is not shown whole. It closes the file: of what ended no descriptor is kept.
 func (c *capture) needed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.ended = true
+	defer func() {
+		if c.file != nil {
+			_ = c.file.Close()
+			c.file = nil
+		}
+	}()
 	if c.file != nil || c.fault != nil || utf8.RuneCount(c.head) <= maxShown {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/internal/workspace"
+	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/settings"
 )
 
@@ -136,6 +137,54 @@ func TestUndoOfACommand(t *testing.T) {
 	if info, _ := os.Stat(r.path("keep")); info.Mode().Perm() != 0o640 {
 		t.Errorf("%v", info.Mode())
 	}
+}
+
+// A name need not be UTF-8, and neither need what a link leads to.
+func TestUndoOfAnyName(t *testing.T) {
+	r := newRig(t, setup{bash: true, user: allowBash, files: map[string]string{"a": "a\n"}})
+	if err := os.Symlink("to\xfe", r.path("l\xff")); err != nil {
+		t.Skip("this file system takes no such names")
+	}
+	id := r.call("Bash", "command", `rm a l*; echo x > $'z\xff'`).ok().Structured["change"].(string)
+	if problem, err := r.undo(id); problem != "" || err != nil {
+		t.Fatal(problem, err)
+	}
+	r.holds("a", "a\n")
+	r.absent("z\xff")
+	if target, err := os.Readlink(r.path("l\xff")); err != nil || target != "to\xfe" {
+		t.Errorf("%q, %v", target, err)
+	}
+}
+
+// A command that has git ignore what it changes, or no longer ignore what was there,
+// can be undone all the same: nothing is lost, and nothing that it did not make removed.
+func TestUndoOfAnIgnoredChange(t *testing.T) {
+	r := newRig(t, setup{bash: true, user: allowBash, files: map[string]string{
+		"important": "mine\n", "dir/a": "a\n", "dir/b": "b\n", "sub/.gitignore": "out/\nlog\n", "sub/out/x": "x\n", "sub/log": "l\n",
+	}})
+	id := r.call("Bash", "command", "echo hacked > important; echo hacked > dir/a; printf 'important\ndir\n' > .gitignore; rm sub/.gitignore").ok().Structured["change"].(string)
+	e, err := r.ledger.Entry(id)
+	r.must(err)
+	for _, c := range e.Changes {
+		rel, _ := filepath.Rel(r.dir, c.Path)
+		want := map[string]ledger.Kind{"important": ledger.File, "dir/a": ledger.File, ".gitignore": ledger.File, "sub/.gitignore": ledger.Absent}[rel]
+		if c.After.Kind != want {
+			t.Errorf("%s is %q now, and should be %q", rel, c.After.Kind, want)
+		}
+	}
+	if len(e.Changes) != 4 {
+		t.Errorf("%d changes", len(e.Changes))
+	}
+	if len(e.Ignored) != 0 {
+		t.Errorf("ignored: %v", e.Ignored)
+	}
+	if problem, err := r.undo(id); problem != "" || err != nil {
+		t.Fatal(problem, err)
+	}
+	for name, text := range map[string]string{"important": "mine\n", "dir/a": "a\n", "dir/b": "b\n", "sub/.gitignore": "out/\nlog\n", "sub/out/x": "x\n", "sub/log": "l\n"} {
+		r.holds(name, text)
+	}
+	r.absent(".gitignore")
 }
 
 // An undo keeps to the rules: what may not be written is not, whoever asks; and what was

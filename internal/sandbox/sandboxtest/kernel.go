@@ -53,6 +53,25 @@ var kernelTests = []test{
 		s.calls("EPERM", map[string]string{"TIOCSTI": "16, 0, 0x5412, b'x'", "TIOCSTI with noise": "16, 0, 0x100005412, b'x'", "TIOCLINUX": "16, 0, 0x541c, b'x'"})
 		s.silent(s.bash(`exec 3<>/dev/tty && echo TERMINAL; ls /dev/pts/[0-9]* && echo TERMINAL`), "TERMINAL")
 	}},
+	{"programs that would run as their owner are not made", func(s *scene) {
+		s.writing()
+		s.write("f", "kept")
+		s.calls("EPERM", map[string]string{
+			"chmod": "90, b'f', 0o4755", "chmod with noise": "90, b'f', 0x100000000 | 0o2755", "fchmod": "91, os.open('f', 0), 0o6755", "fchmodat": "268, -100, b'f', 0o2755",
+			"fchmodat2": "452, -100, b'f', 0o4755, 0", "creat": "85, b'PWNED', 0o4755", "mknod": "133, b'PWNED', 0o104755, 0", "mknodat": "259, -100, b'PWNED', 0o102755, 0",
+			"open": "2, b'PWNED', 0o101, 0o4755", "openat": "257, -100, b'PWNED', 0o101, 0o2755", "openat without a name": "257, -100, b'.', 0o20200002, 0o4755",
+		})
+		s.calls("ENOSYS", map[string]string{"openat2": "437, -100, b'PWNED', 0, 24"})
+		said := s.bash(`cp $(type -P id) suid; chmod u+s suid; chmod 6755 suid; chmod g+s suid; install -m 4755 suid suid2; mkdir d; chmod 1777 d; chmod 700 f && echo CHANGED
+python3 -c 'import os; os.open("f", os.O_RDONLY, 0o4755); os.close(os.open("new", os.O_CREAT, 0o640)); print("OPENED")'
+find . -perm /6000`)
+		s.silent(said, "./")
+		s.absent(s.ws + "/PWNED")
+		s.says(said, "OPENED")
+		if s.sandbox.Name() == "bubblewrap" {
+			s.says(said, "CHANGED")
+		}
+	}},
 	{"foreign system calls", func(s *scene) {
 		s.calls("ENOSYS", map[string]string{"x32 getpid": "0x40000027"})
 		if runtime.GOARCH != "amd64" {

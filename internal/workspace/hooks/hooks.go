@@ -36,12 +36,13 @@ type hook struct {
 
 // New makes a runner of what the settings say. dir is where hooks run, the workspace's
 // real path; session and mode are told to them. Their environment is this process's,
-// with CLAUDE_PROJECT_DIR set to dir, which existing hooks use to find their files.
+// with CLAUDE_PROJECT_DIR set to dir, which existing hooks use to find their files; and
+// programs and Python's modules are not looked for in the folder that they run in.
 func New(hooks []settings.Hook, dir, session string, mode policy.Mode) (*Runner, error) {
 	if dir == "" || mode == "" {
 		return nil, fault.New(fault.Internal, "hooks need a directory and a mode", "")
 	}
-	r := &Runner{dir: dir, session: session, mode: mode, env: append(os.Environ(), "CLAUDE_PROJECT_DIR="+dir)}
+	r := &Runner{dir: dir, session: session, mode: mode, env: environment(os.Environ(), dir)}
 	for _, h := range hooks {
 		m, err := settings.ParseMatcher(h.Matcher)
 		if err != nil {
@@ -165,7 +166,7 @@ func (r *Runner) one(ctx context.Context, h hook, input []byte) result {
 	}
 	within, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	res := execute(within, command{text: h.Command, dir: r.dir, env: r.env, input: input})
+	res := execute(within, command{text: h.Command, dir: r.dir, env: h.environment(r.env), input: input})
 	if errors.Is(res.err, context.DeadlineExceeded) && ctx.Err() == nil {
 		res.err = fmt.Errorf("it did not end in %s", h.Timeout)
 	}

@@ -344,6 +344,12 @@ func TestScripts(t *testing.T) {
 // named gives the files of a hook as settings read them.
 func named(t *testing.T, dir, command string) []settings.HookFile {
 	t.Helper()
+	return readHook(t, dir, command).Files
+}
+
+// readHook gives a hook as settings read it.
+func readHook(t *testing.T, dir, command string) settings.Hook {
+	t.Helper()
 	home := t.TempDir()
 	config := filepath.Join(home, ".config", "holdfast")
 	if err := os.MkdirAll(config, 0o755); err != nil {
@@ -358,7 +364,7 @@ func named(t *testing.T, dir, command string) []settings.HookFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Hooks[0].Files
+	return s.Hooks[0]
 }
 
 func TestDescriptorsStayHere(t *testing.T) {

@@ -162,6 +162,22 @@ func TestUndoIsWhole(t *testing.T) {
 	}
 }
 
+// Every byte of a name is kept, also where JSON can't hold it.
+func TestNamesAreKept(t *testing.T) {
+	l, _ := newLedger(t)
+	for _, name := range []string{"/p/a", "/p/ü\n\"", "/p/\xff", "/p/\uFFFD", "/p/\x80\xc3/\u202e", ""} {
+		d, err := l.Begin(Entry{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Change{Path: name, Before: State{Kind: Link, Target: name}, After: State{Kind: Absent}}
+		_ = d.End(func(e *Entry) { e.Changes = []Change{want} })
+		if e, err := l.Entry(d.ID()); err != nil || e.Changes[0] != want {
+			t.Errorf("%q: %+v, %v", name, e.Changes, err)
+		}
+	}
+}
+
 func TestEntries(t *testing.T) {
 	l, _ := newLedger(t)
 	w := &world{files: map[string]State{}, text: map[string][]byte{}}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/settings"
 )
 
@@ -107,6 +108,75 @@ func TestHookFileCheck(t *testing.T) {
 		}
 		if !slices.ContainsFunc(s.Hooks[0].Files, func(f settings.HookFile) bool { return f.Path == filepath.Join(base, path) }) {
 			t.Errorf("%s is not protected", path)
+		}
+	}
+}
+
+// userHooks writes the user's hooks, and reads the settings.
+func userHooks(t *testing.T, base string, o settings.Options, commands ...string) *settings.Settings {
+	t.Helper()
+	var list []string
+	for _, c := range commands {
+		quoted, _ := json.Marshal(c)
+		list = append(list, fmt.Sprintf(`{"type": "command", "command": %s}`, quoted))
+	}
+	lay(t, base, userFile, fmt.Sprintf(`{"permissions": {"allow": ["Edit"]}, "hooks": {"PreToolUse": [{"hooks": [%s]}]}}`, strings.Join(list, ", ")))
+	return load(t, o)
+}
+
+// The folder of a script is protected as it is: what lies beside it may be loaded.
+func TestFoldersOfHookScripts(t *testing.T) {
+	o, base := world(t, map[string]string{"ws/tools/check.py": "", "ws/root.py": "", "ws/notes/x.md": "", "ws/extra/deep/x.sh": "", "out/own.py": "", "out/sub/y": ""})
+	o.AddDirs = []string{filepath.Join(base, "ws/extra/deep")}
+	s := userHooks(t, base, o, "python3 tools/check.py", "python3 root.py", "grep -q x notes/x.md", "sh extra/deep/x.sh", "python3 "+base+"/out/own.py", "sh src/later.sh")
+	p, err := s.Policy(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]policy.Outcome{
+		"tools/new.py": policy.Refused, "tools/check.py": policy.Refused, "tools/sub/new": policy.Refused, "tools": policy.Refused, "root.py": policy.Refused,
+		"notes/x.md": policy.Refused, "extra/deep/x.sh": policy.Refused, "src/later.sh": policy.Refused,
+		"new.py": policy.Allowed, "notes/new": policy.Allowed, "extra/deep/new": policy.Allowed, "src/new": policy.Allowed, "tools2/new": policy.Allowed,
+	} {
+		d := p.Judge(policy.Call{Tool: policy.Write, Path: filepath.Join(base, "ws", path)}, settings.Disk{})
+		if d.Outcome != want {
+			t.Errorf("%s: %v, %s", path, d.Outcome, d.Reason)
+		}
+	}
+	for n, want := range []string{"ws/tools", "", "", "", "out", ""} {
+		got := strings.Join(s.Hooks[n].Modules, " ")
+		if want != "" {
+			want = filepath.Join(base, want)
+		}
+		if got != want {
+			t.Errorf("hook %d has modules in %q, not %q", n, got, want)
+		}
+	}
+}
+
+func TestHookCautions(t *testing.T) {
+	o, base := world(t, map[string]string{"ws/tools/check.py": "", "ws/root.py": "", "out/own.py": ""})
+	for command, want := range map[string]string{
+		"python3 tools/check.py":          "",
+		"python3 " + base + "/out/own.py": "",
+		"jq -e .tool_name":                "",
+		"echo make go npm":                "",
+		"grep -q -m 1 x":                  "",
+		"python3 root.py":                 "root.py, which lies in the workspace's own folder",
+		"make lint":                       "runs make,",
+		"/usr/bin/make lint":              "runs make,",
+		"true && npx prettier":            "runs npx,",
+		"CI=1 npm run lint | tee x":       "runs npm,",
+		"env CI=1 timeout 5 cargo check":  "runs cargo,",
+		`bash -c "cd x && yarn lint"`:     "runs yarn,",
+		"make a; npm b; make c":           "runs make, npm,",
+		"go vet ./...":                    "runs go,",
+		"python3 -m black -":              "runs python -m,",
+		"python3.12 -B -Im black":         "runs python -m,",
+	} {
+		got := strings.Join(userHooks(t, base, o, command).HookCautions(), "; ")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", command, got, want)
 		}
 	}
 }

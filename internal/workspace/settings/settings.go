@@ -4,7 +4,6 @@
 package settings
 
 import (
-	"slices"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
@@ -70,18 +69,6 @@ func (s *Settings) uncounted() int {
 	return n
 }
 
-// hooked are the files that hooks' commands name.
-func (s *Settings) hooked() []string {
-	var all []string
-	for _, h := range s.Hooks {
-		for _, f := range h.Files {
-			all = append(all, f.Path)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // LayerSummary tells what a settings file holds, whether it counts or not.
 type LayerSummary struct {
 	Layer            policy.Layer
@@ -116,6 +103,7 @@ type Hook struct {
 	Timeout time.Duration
 	At      policy.Place
 	Files   []HookFile // what the command names, as it was when it was read
+	Modules []string   // folders that its Python scripts load modules from
 }
 
 // HookFile is a file that a hook's command names. Each is protected. A script (the

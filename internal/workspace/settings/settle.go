@@ -189,6 +189,9 @@ func (p *project) settleHooks(s *Settings) {
 			s.Hooks = append(s.Hooks, l.hooks...)
 		}
 	}
+	for n, h := range s.Hooks {
+		s.Hooks[n].Modules = s.modules(h)
+	}
 }
 
 // settleSandbox joins what the layers say of the sandbox, strongest first.

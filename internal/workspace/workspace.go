@@ -57,6 +57,9 @@ func NoShell(why string) Shell { return Shell{why: why} }
 // Offered reports whether Bash is offered, and if not, why.
 func (s Shell) Offered() (ok bool, why string) { return s.box != nil, s.why }
 
+// mounts reports whether a command finds what it may not write held by mounts.
+func (s Shell) mounts() bool { return s.box != nil && s.box.Name() != sandbox.Unconfined().Name() }
+
 // Search says which ripgrep Grep runs, or that Grep is not offered. The zero Search
 // says neither and is refused.
 type Search struct{ program, why string }
@@ -78,6 +81,7 @@ type Server struct {
 	held    map[string]contract.Digest // what is offered, by tool
 	outputs *outputs
 	shells  shells
+	guards  guards
 	base    *baseline
 
 	life context.Context // ends with Close: whatever runs ends with it

@@ -50,6 +50,13 @@ func (x *shells) leave(epoch int) (others bool) {
 	return x.epoch != epoch
 }
 
+// quiet reports whether no command runs.
+func (x *shells) quiet() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.active == 0
+}
+
 // told is the structured result of BashOutput and KillShell.
 type told struct {
 	ID        string  `json:"id"`

@@ -18,7 +18,10 @@ import (
 const (
 	usualTimeout = 120 * time.Second
 	mostTimeout  = 600 * time.Second
-	lastOutput   = 200 * time.Millisecond // for what is still in the pipe when all have ended
+	// Commands that calls wait for, at once; a further one waits for a place, so that one
+	// connection does not take all of the machine.
+	maxForeground = 16
+	lastOutput    = 200 * time.Millisecond // for what is still in the pipe when all have ended
 )
 
 var errTimedOut = errors.New("the command ran out of time")
@@ -71,6 +74,12 @@ func (s *Server) bash(ctx context.Context, id string, in *judge.BashInput) resul
 			limit = 0 // it ends with the session
 		}
 		return s.background(id, in, limit)
+	}
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	case <-ctx.Done():
+		return failure("The command was not run: %d commands ran already, and none ended before the call did.", maxForeground)
 	}
 	c, err := s.start(ctx, id, in.Command, limit)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-mcp/holdfast/internal/fault"
+	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
 )
 
 const clearings = 3 // attempts to move away what other commands move about
@@ -21,6 +22,7 @@ type guards struct {
 	mu    sync.Mutex
 	legit map[string]stat
 	doubt map[string]bool // what the last clearing could not look through, or not move away
+	held  *ledger.Hold    // legit, written down while commands run
 }
 
 // enlist counts a command that begins, and surveys the roots for it.
@@ -37,10 +39,34 @@ func (s *Server) enlist(c *command) error {
 	}
 	if c.others {
 		s.renounce(c.before)
-	} else {
-		g.admit(c.before)
+		return nil
 	}
-	return nil
+	err := s.elsewhere(c.before)
+	if err == nil {
+		g.admit(c.before)
+		err = s.hold()
+	}
+	if err != nil {
+		s.shells.leave(c.epoch)
+	}
+	return err
+}
+
+// doubted notes a path that is not the owner's for certain.
+func (g *guards) doubted(p string) {
+	if g.doubt == nil {
+		g.doubt = map[string]bool{}
+	}
+	g.doubt[p] = true
+}
+
+// release takes back what is held when no command runs any more, and nothing is left to
+// move away. guards.mu is held.
+func (s *Server) release() {
+	if g := &s.guards; g.held != nil && s.shells.quiet() {
+		g.held.Release()
+		g.held = nil
+	}
 }
 
 // dismiss counts a command that was not run after all.
@@ -48,6 +74,7 @@ func (s *Server) dismiss(c *command) {
 	s.guards.mu.Lock()
 	defer s.guards.mu.Unlock()
 	s.shells.leave(c.epoch)
+	s.release()
 }
 
 // settle clears the roots after a command that ended, which counts no more then. shared
@@ -57,6 +84,7 @@ func (s *Server) settle(c *command) (after *survey, shared bool) {
 	defer s.guards.mu.Unlock()
 	after, moved, left := s.clear()
 	shared = s.shells.leave(c.epoch) || c.others
+	s.release()
 	blind := slices.Clone(after.doubt)
 	if after.blind != nil {
 		blind = append(blind, s.o.Roots...)
@@ -80,7 +108,7 @@ func (s *Server) shownAll(paths []string) []string {
 func (g *guards) admit(v *survey) {
 	legit := map[string]stat{}
 	for p, now := range v.guarded {
-		if _, known := g.legit[p]; known || !g.doubt[p] && !below(p, g.doubt) {
+		if was, known := g.legit[p]; known && was.inode == now.inode || !g.doubt[p] && !below(p, g.doubt) {
 			legit[p] = now
 		}
 	}

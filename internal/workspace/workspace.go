@@ -82,6 +82,7 @@ type Server struct {
 	outputs *outputs
 	shells  shells
 	guards  guards
+	places  chan struct{} // of commands that a call waits for
 	base    *baseline
 
 	life context.Context // ends with Close: whatever runs ends with it
@@ -125,6 +126,8 @@ func New(o Options) (*Server, error) {
 	}
 	s.base = newBaseline(s)
 	s.life, s.end = context.WithCancel(context.Background())
+	s.places = make(chan struct{}, maxForeground)
+	s.recover()
 	return s, nil
 }
 

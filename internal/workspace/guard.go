@@ -63,7 +63,7 @@ func (g *guards) doubted(p string) {
 // release takes back what is held when no command runs any more, and nothing is left to
 // move away. guards.mu is held.
 func (s *Server) release() {
-	if g := &s.guards; g.held != nil && s.shells.quiet() {
+	if g := &s.guards; g.held != nil && len(g.doubt) == 0 && s.shells.quiet() {
 		g.held.Release()
 		g.held = nil
 	}

@@ -120,6 +120,18 @@ func (s *Server) hold() (err error) {
 	for p, x := range s.guards.legit {
 		h.Paths[p] = x.inode
 	}
-	s.guards.held, err = s.o.Ledger.Hold(h)
+	old := s.guards.held
+	if s.guards.held, err = s.o.Ledger.Hold(h); old != nil {
+		old.Release()
+	}
 	return err
+}
+
+// bequeath leaves to the next session what this one could not move away.
+func (s *Server) bequeath() {
+	s.guards.mu.Lock()
+	defer s.guards.mu.Unlock()
+	if s.guards.held != nil {
+		s.guards.held.Leave()
+	}
 }

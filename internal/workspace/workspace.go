@@ -138,6 +138,7 @@ func (s *Server) End() { s.end() }
 func (s *Server) Close() {
 	s.end()
 	s.work.Wait()
+	s.bequeath()
 	s.base.close()
 	s.tree.close()
 	s.outputs.close()

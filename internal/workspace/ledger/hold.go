@@ -78,6 +78,14 @@ func (h *Hold) Release() {
 	})
 }
 
+// Leave ends it as the end of this process would: it is found as a Left.
+func (h *Hold) Leave() {
+	h.once.Do(func() {
+		close(h.done)
+		_ = h.f.Close()
+	})
+}
+
 // Left is a Hold that is written down: of a session whose commands run, or of one that
 // died with its commands.
 type Left struct {

@@ -115,16 +115,20 @@ func (s *Server) elsewhere(v *survey) error {
 }
 
 // hold writes down what is there while no command runs, before one begins.
-func (s *Server) hold() (err error) {
+func (s *Server) hold() error {
 	h := ledger.Held{Session: s.o.Session, Roots: s.o.Roots, Paths: map[string]uint64{}}
 	for p, x := range s.guards.legit {
 		h.Paths[p] = x.inode
 	}
-	old := s.guards.held
-	if s.guards.held, err = s.o.Ledger.Hold(h); old != nil {
-		old.Release()
+	now, err := s.o.Ledger.Hold(h)
+	if err != nil {
+		return err
 	}
-	return err
+	if s.guards.held != nil {
+		s.guards.held.Release()
+	}
+	s.guards.held = now
+	return nil
 }
 
 // bequeath leaves to the next session what this one could not move away.

@@ -18,7 +18,10 @@ import (
 const (
 	usualTimeout = 120 * time.Second
 	mostTimeout  = 600 * time.Second
-	lastOutput   = 200 * time.Millisecond // for what is still in the pipe when all have ended
+	// Commands that calls wait for, at once; a further one waits for a place, so that one
+	// connection does not take all of the machine.
+	maxForeground = 16
+	lastOutput    = 200 * time.Millisecond // for what is still in the pipe when all have ended
 )
 
 var errTimedOut = errors.New("the command ran out of time")
@@ -55,7 +58,9 @@ type command struct {
 	err   error // it could not be waited for
 	late  bool  // it ran out of time
 	moved []string
-	lost  error // what it changed could not be written down
+	left  []string // must not be there, and could not be moved away
+	blind []string // could not be looked through
+	lost  error    // what it changed could not be written down
 }
 
 // bash is the tool Bash.
@@ -69,6 +74,12 @@ func (s *Server) bash(ctx context.Context, id string, in *judge.BashInput) resul
 			limit = 0 // it ends with the session
 		}
 		return s.background(id, in, limit)
+	}
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	case <-ctx.Done():
+		return failure("The command was not run: %d commands ran already, and none ended before the call did.", maxForeground)
 	}
 	c, err := s.start(ctx, id, in.Command, limit)
 	if err != nil {
@@ -96,10 +107,23 @@ func (s *Server) start(ctx context.Context, id, text string, limit time.Duration
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c := &command{s: s, before: s.look(true), out: &capture{outputs: s.outputs}, copied: make(chan struct{}), ended: make(chan struct{})}
-	var err error
-	if c.draft, err = s.o.Ledger.Begin(ledger.Entry{Session: s.o.Session, Call: id, Tool: "Bash", What: text}); err != nil {
+	c := &command{s: s, out: &capture{outputs: s.outputs}, copied: make(chan struct{}), ended: make(chan struct{})}
+	// It counts from here: what is made from now on is not the owner's.
+	if err := s.enlist(c); err != nil {
 		return nil, err
+	}
+	if err := c.begin(ctx, id, text, limit); err != nil {
+		s.dismiss(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+// begin writes a command down that counts already, and starts it.
+func (c *command) begin(ctx context.Context, id, text string, limit time.Duration) (err error) {
+	s := c.s
+	if c.draft, err = s.o.Ledger.Begin(ledger.Entry{Session: s.o.Session, Call: id, Tool: "Bash", What: text}); err != nil {
+		return err
 	}
 	c.ctx, c.stop = context.WithCancelCause(ctx)
 	c.free = func() {}
@@ -109,7 +133,7 @@ func (s *Server) start(ctx context.Context, id, text string, limit time.Duration
 	read, write, err := os.Pipe()
 	if err != nil {
 		c.draft.Drop()
-		return nil, err
+		return err
 	}
 	p := s.o.Shell.base
 	p.Hidden, p.ReadOnly = c.before.hidden, c.before.readOnly
@@ -121,16 +145,15 @@ func (s *Server) start(ctx context.Context, id, text string, limit time.Duration
 		_ = read.Close()
 		c.stop(nil)
 		c.draft.Drop()
-		return nil, err
+		return err
 	}
-	c.others, c.epoch = s.shells.enter()
 	go func() {
 		defer close(c.copied)
 		defer read.Close()
 		c.out.from(read)
 	}()
 	go c.wait(read)
-	return c, nil
+	return nil
 }
 
 // wait waits for the end of the command, and of all that it started.
@@ -153,16 +176,8 @@ func (c *command) wait(read *os.File) {
 // record moves away what must not be there, and writes down what was changed.
 func (c *command) record() {
 	s := c.s
-	shared := s.shells.leave(c.epoch) || c.others
-	after := s.look(true)
-	c.moved = s.withhold(c.before, after)
-	if len(c.moved) > 0 {
-		after = s.look(true)
-	}
+	after, shared := s.settle(c)
 	changes, missed := s.changes(c.before, after)
-	for i, p := range c.moved {
-		c.moved[i] = s.shown(p)
-	}
 	c.lost = c.draft.End(func(e *ledger.Entry) {
 		e.Changes, e.Missed, e.Shared = changes, missed, shared
 		e.Ignored, e.Withheld = newlyIgnored(c.before, after, s.shown), c.moved
@@ -206,6 +221,12 @@ func (c *command) notes() (notes []string) {
 	}
 	if len(c.moved) > 0 {
 		notes = append(notes, "(The command made what may not be made here, and it was moved away: "+strings.Join(c.moved, ", ")+". The owner finds it in the session's folder.)")
+	}
+	if len(c.left) > 0 {
+		notes = append(notes, "(What may not be made here could not be moved away and is STILL THERE: "+strings.Join(c.left, ", ")+". The owner must look at it.)")
+	}
+	if len(c.blind) > 0 {
+		notes = append(notes, "(These could not be looked through, and no command reaches them until they can be: "+strings.Join(c.blind, ", ")+".)")
 	}
 	if c.lost != nil {
 		notes = append(notes, "(What it changed could not be written down: "+plain(c.lost)+".)")

@@ -56,7 +56,7 @@ func (s *Server) grep(ctx context.Context, in *judge.GrepInput, paths []policy.R
 	if info, err := os.Lstat(paths[0].Real); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return failure("%s is neither a file nor a folder, and is not searched.", in.Path)
 	}
-	v := s.look(false)
+	v := s.look(false, nil)
 	ctx, cancel := context.WithTimeout(ctx, grepTimeout)
 	defer cancel()
 	g := &grepping{s: s, in: in, mode: in.OutputMode, counts: map[string]int{}}

@@ -153,17 +153,29 @@ func (r *rig) open(s setup) {
 		Name: "workspace", Session: "session", Folder: r.session, Roots: set.Roots, Policy: p, Judge: j, Hooks: h,
 		Shell: shell, Search: search, Ledger: r.ledger, Now: time.Now, Log: log,
 	}
+	r.t.Cleanup(r.ledger.Close)
+	r.serve()
+}
+
+// second is another session on the same workspace.
+func (r *rig) second(o workspace.Options) *rig {
+	other := *r
+	other.options = o
+	other.serve()
+	return &other
+}
+
+func (r *rig) serve() {
+	r.t.Helper()
+	var err error
 	r.server, err = workspace.New(r.options)
 	r.must(err)
 	r.desk, err = call.New(call.Options{
 		Tools: r.server.Tools(), Rules: r.server, Upstream: r.server, Journal: r.journal,
-		MaxArguments: judge.MaxArguments, MaxResult: 64 << 20, Now: time.Now, Log: log,
+		MaxArguments: judge.MaxArguments, MaxResult: 64 << 20, Now: time.Now, Log: r.options.Log,
 	})
 	r.must(err)
-	r.t.Cleanup(func() {
-		r.server.Close()
-		r.ledger.Close()
-	})
+	r.t.Cleanup(r.server.Close)
 }
 
 func (r *rig) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }

@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -19,6 +21,8 @@ type survey struct {
 	files            map[string]*subject // what the ledger compares, by real path
 	folders          map[string]bool     // that are read-only as a whole
 	ignored          map[string]stat     // what git ignores; of an ignored folder only the folder
+	doubt            []string            // folders that could not be looked through this time
+	blind            error               // a root could not be looked through
 }
 
 // stat is what changes when a path does.
@@ -44,29 +48,35 @@ type subject struct {
 var gitData = []string{"objects", "refs", "logs"}
 
 // look surveys all roots. With contents, it keeps a copy of every file that a command
-// could change, so that the ledger has what it held.
-func (s *Server) look(contents bool) *survey {
+// could change, so that the ledger has what it held. mend says which folders, that this
+// user may not list, are opened to it: those that a command shut; nil: none.
+func (s *Server) look(contents bool, mend func(real string) bool) *survey {
 	s.base.mu.Lock()
 	defer s.base.mu.Unlock()
 	v := &survey{guarded: map[string]stat{}, files: map[string]*subject{}, folders: map[string]bool{}, ignored: map[string]stat{}}
 	for i, root := range s.o.Roots {
-		// A root can't be walked when it is gone: then there is nothing in it.
-		_ = s.tree.walk(policy.Resolved{Given: root, Real: root, Root: i}, func(e entry) bool {
-			return s.visit(v, e, contents)
-		})
+		if info, err := s.tree.held[i].Stat(); mend != nil && err == nil && shut(info) {
+			_ = s.tree.held[i].Chmod(info.Mode().Perm() | 0o700)
+		}
+		err := s.tree.comb(policy.Resolved{Given: root, Real: root, Root: i}, func(e entry) bool {
+			return s.visit(v, e, contents, mend)
+		}, care{lost: v.lose, mend: mend})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // when it is gone there is nothing in it
+			v.blind = fmt.Errorf("%s: %s", root, plain(err))
+		}
 	}
 	slices.Sort(v.hidden)
 	slices.Sort(v.readOnly)
 	return v
 }
 
-func (s *Server) visit(v *survey, e entry, contents bool) (descend bool) {
+func (s *Server) visit(v *survey, e entry, contents bool, mend func(string) bool) (descend bool) {
 	folder := e.info.IsDir()
 	if strings.EqualFold(e.name, ".git") {
 		v.readOnly = append(v.readOnly, e.real)
 		v.guard(e)
 		if folder {
-			v.git(e)
+			v.git(e, mend)
 		}
 		return false
 	}
@@ -99,14 +109,32 @@ func (v *survey) guard(e entry) {
 	v.guarded[e.real] = statOf(e.info)
 }
 
+// lose notes a folder whose inside is not known: anything may be in it, so that it is
+// hidden whole. That it can't be looked through is a trait of the folder, which no
+// command may give to one; but where the system failed, it tells nothing of the folder.
+func (v *survey) lose(e entry, err error) {
+	v.hidden = append(v.hidden, e.real)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errDeep) {
+		v.guard(e)
+		return
+	}
+	v.doubt = append(v.doubt, e.real)
+}
+
 // git notes what runs programs in a repository: the rest of it changes with every commit.
-func (v *survey) git(e entry) {
+func (v *survey) git(e entry, mend func(real string) bool) {
+	if shut(e.info) && mend != nil && mend(e.real) {
+		_ = e.Chmod(e.name, e.info.Mode().Perm()|0o700)
+	}
 	sub, err := into(e.Root, e.name)
 	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			v.lose(e, err)
+		}
 		return
 	}
 	defer sub.Close()
-	walkFolder(sub, e.real, nil, func(in entry) bool {
+	err = walkFolder(sub, e.real, nil, func(in entry) bool {
 		rel, err := filepath.Rel(e.real, in.real)
 		if err != nil {
 			return false
@@ -118,7 +146,10 @@ func (v *survey) git(e entry) {
 		}
 		first, _, _ := strings.Cut(strings.ToLower(rel), "/")
 		return (first == "modules" || first == "worktrees") && !slices.Contains(gitData, strings.ToLower(in.name))
-	})
+	}, care{lost: v.lose, mend: mend})
+	if err != nil {
+		v.lose(e, err)
+	}
 }
 
 // leftOut counts the hidden paths at or below a folder.

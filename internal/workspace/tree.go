@@ -5,9 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
@@ -24,6 +22,7 @@ var errSwapped = errors.New("it changed between the decision and the call: a lin
 type tree struct {
 	paths []string
 	open  []*os.Root
+	held  []*os.File // the same folders: their modes can be set though they can't be entered
 }
 
 func openTree(paths []string) (*tree, error) {
@@ -35,6 +34,12 @@ func openTree(paths []string) (*tree, error) {
 			return nil, fault.Wrap(err, fault.BadInput, "the folder "+p+" can't be opened: "+plain(err), "Name another with -C or --add-dir.")
 		}
 		t.open = append(t.open, r)
+		f, err := r.Open(".")
+		if err != nil {
+			t.close()
+			return nil, fault.Wrap(err, fault.BadInput, "the folder "+p+" can't be read: "+plain(err), "Name another with -C or --add-dir.")
+		}
+		t.held = append(t.held, f)
 	}
 	return t, nil
 }
@@ -42,6 +47,9 @@ func openTree(paths []string) (*tree, error) {
 func (t *tree) close() {
 	for _, r := range t.open {
 		_ = r.Close()
+	}
+	for _, f := range t.held {
+		_ = f.Close()
 	}
 }
 
@@ -159,110 +167,4 @@ func (s spot) openRegular() (*os.File, fs.FileInfo, error) {
 		return nil, nil, errSwapped
 	}
 	return f, got, nil
-}
-
-// entry is one thing in a folder that is walked.
-type entry struct {
-	spot
-	real    string
-	info    fs.FileInfo // as it was when its folder was listed
-	ignored bool        // by a .gitignore
-	inside  bool        // its folder is ignored already
-}
-
-// walk visits everything below a judged folder, each folder before what is in it. visit
-// says whether to go into a folder. What can't be read is passed over, and no link is
-// followed. A single file is visited alone. One visit is made at a time, and folders
-// beside each other come in any order.
-func (t *tree) walk(from policy.Resolved, visit func(entry) (descend bool)) error {
-	at, err := t.find(from, false)
-	if err != nil {
-		return err
-	}
-	defer at.Close()
-	info, err := at.Lstat(at.name)
-	switch {
-	case err != nil:
-		return err
-	case info.Mode()&fs.ModeSymlink != 0:
-		return errSwapped
-	case !info.IsDir():
-		visit(entry{spot: at, real: from.Real, info: info})
-		return nil
-	}
-	folder := at.Root
-	if at.name != "." {
-		if folder, err = into(at.Root, at.name); err != nil {
-			return err
-		}
-		defer folder.Close()
-	}
-	above := t.ignoresAbove(from)
-	if above.match(from.Real, true) {
-		above = nil // who asks for an ignored folder means what is in it
-	}
-	walkFolder(folder, from.Real, above, visit)
-	return nil
-}
-
-func walkFolder(r *os.Root, real string, above *ignores, visit func(entry) bool) {
-	w := walker{visit: visit, helpers: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
-	w.folder(r, real, above, false)
-	w.helping.Wait()
-}
-
-// walker goes through a tree with as many goroutines as there are processors: nearly all
-// of the time is spent asking the system.
-type walker struct {
-	mu      sync.Mutex // of visit
-	visit   func(entry) bool
-	helpers chan struct{}
-	helping sync.WaitGroup
-}
-
-func (w *walker) folder(r *os.Root, real string, above *ignores, all bool) {
-	f, err := r.Open(".")
-	if err != nil {
-		return
-	}
-	list, _ := f.ReadDir(-1)
-	_ = f.Close()
-	here := above.with(r, real, list)
-	for _, e := range w.visitAll(r, real, list, here, all) {
-		sub, err := enter(r, e.name, e.info)
-		if err != nil {
-			continue
-		}
-		below := func() {
-			w.folder(sub, e.real, here, e.ignored)
-			_ = sub.Close()
-		}
-		select {
-		case w.helpers <- struct{}{}:
-			w.helping.Go(func() {
-				below()
-				<-w.helpers
-			})
-		default:
-			below()
-		}
-	}
-}
-
-// visitAll visits what is in a folder, and gives the folders to go into.
-func (w *walker) visitAll(r *os.Root, real string, list []fs.DirEntry, here *ignores, all bool) (into []entry) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, d := range list {
-		info, err := d.Info() // of a folder in a Root: it was looked at when it was listed
-		if err != nil {
-			continue
-		}
-		e := entry{spot: spot{Root: r, name: d.Name()}, real: real + string(filepath.Separator) + d.Name(), info: info, inside: all}
-		e.ignored = all || here.match(e.real, d.IsDir())
-		if w.visit(e) && d.IsDir() {
-			into = append(into, e)
-		}
-	}
-	return into
 }

@@ -7,68 +7,67 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
 )
 
 const maxWithheld = 64 << 20 // bytes of one thing that is moved away
 
-// withhold takes away what a command made, or put in the place of something else, where
-// it may not: denied and protected paths. They are moved to the session's folder, which
-// no tool reaches. It gives what was taken.
-func (s *Server) withhold(before, after *survey) []string {
-	var taken []string
-	for p, now := range after.guarded {
-		// What was there and is no link was held by a mount: whoever changed it was not
-		// the command.
-		was, ok := before.guarded[p]
-		if ok && (was.mode&fs.ModeSymlink == 0 || was == now) {
-			continue
-		}
-		taken = append(taken, p)
-	}
-	slices.Sort(taken) // a folder before what is in it
-	var gone []string
-	for _, p := range taken {
-		if !slices.ContainsFunc(gone, func(g string) bool { return strings.HasPrefix(p, g+string(filepath.Separator)) }) {
-			s.moveAway(p)
-			gone = append(gone, p)
-		}
-	}
-	return gone
-}
-
-// moveAway moves a path to the session's folder. What can't be kept is removed all the
-// same: it must not stay.
-func (s *Server) moveAway(real string) {
+// moveAway moves a path to the session's folder, which no tool reaches, and reports
+// whether it is gone. was is what was seen there; when something else is there by now,
+// or the way to it changed, nothing is done. What can't be kept is removed all the same:
+// it must not stay.
+func (s *Server) moveAway(real string, was stat) bool {
 	p, ok := s.tree.resolved(real)
 	if !ok {
-		return
+		return false
 	}
 	at, err := s.tree.find(p, false)
 	if err != nil {
-		return
+		return false
 	}
 	defer at.Close()
-	away := filepath.Join(s.o.Folder, "withheld")
-	err = privateFolder(away)
-	to := filepath.Join(away, fmt.Sprintf("%d-%s", s.counted(), filepath.Base(real)))
-	// While other commands run, a name may lead elsewhere by the time it is renamed.
-	if err == nil && s.shells.quiet() && os.Rename(real, to) == nil {
-		return
+	if info, err := at.Lstat(at.name); err != nil || statOf(info).inode != was.inode {
+		return false
 	}
+	err = s.carry(at)
 	if err == nil {
-		left := int64(maxWithheld)
-		err = copyAway(at, to, &left)
+		return true
 	}
-	if err != nil {
-		s.o.Log.Warn("what a command made where it may not could not be kept", "path", real, "error", plain(err))
-	}
+	s.o.Log.Warn("what a command made where it may not could not be kept", "path", real, "error", plain(err))
 	if err := at.RemoveAll(at.name); err != nil {
 		s.o.Log.Error("what a command made where it may not could not be removed", "path", real, "error", plain(err))
+		return false
 	}
+	return true
+}
+
+// carry moves what is at a spot to the session's folder: by the folders that are held
+// open, never by a path, for a command may put a link in its way at any time.
+func (s *Server) carry(at spot) error {
+	away := filepath.Join(s.o.Folder, "withheld")
+	if err := privateFolder(away); err != nil {
+		return err
+	}
+	to, err := os.Open(away)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	from, err := at.Open(".")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	as := fmt.Sprintf("%d-%s", s.counted(), at.name)
+	if renameBetween(from, at.name, to, as) == nil {
+		return nil
+	}
+	left := int64(maxWithheld) // on another disk it is copied
+	if err := copyAway(at, filepath.Join(away, as), &left); err != nil {
+		return err
+	}
+	return at.RemoveAll(at.name)
 }
 
 func (s *Server) counted() int {

@@ -57,6 +57,9 @@ func NoShell(why string) Shell { return Shell{why: why} }
 // Offered reports whether Bash is offered, and if not, why.
 func (s Shell) Offered() (ok bool, why string) { return s.box != nil, s.why }
 
+// mounts reports whether a command finds what it may not write held by mounts.
+func (s Shell) mounts() bool { return s.box != nil && s.box.Name() != sandbox.Unconfined().Name() }
+
 // Search says which ripgrep Grep runs, or that Grep is not offered. The zero Search
 // says neither and is refused.
 type Search struct{ program, why string }
@@ -78,6 +81,8 @@ type Server struct {
 	held    map[string]contract.Digest // what is offered, by tool
 	outputs *outputs
 	shells  shells
+	guards  guards
+	places  chan struct{} // of commands that a call waits for
 	base    *baseline
 
 	life context.Context // ends with Close: whatever runs ends with it
@@ -121,6 +126,8 @@ func New(o Options) (*Server, error) {
 	}
 	s.base = newBaseline(s)
 	s.life, s.end = context.WithCancel(context.Background())
+	s.places = make(chan struct{}, maxForeground)
+	s.recover()
 	return s, nil
 }
 
@@ -131,6 +138,7 @@ func (s *Server) End() { s.end() }
 func (s *Server) Close() {
 	s.end()
 	s.work.Wait()
+	s.bequeath()
 	s.base.close()
 	s.tree.close()
 	s.outputs.close()

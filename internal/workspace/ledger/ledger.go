@@ -85,6 +85,7 @@ type Entry struct {
 // every file is written under a name of its own and then renamed.
 type Ledger struct {
 	changes, contents *os.Root
+	running           *os.Root // what is held of sessions whose commands run
 	now               func() time.Time
 	most              int64 // bytes of all contents
 
@@ -98,7 +99,7 @@ func Open(folder string, now func() time.Time) (*Ledger, error) {
 		return nil, errors.New("a ledger needs a folder and a clock")
 	}
 	l := &Ledger{now: now, most: MaxAll, used: -1}
-	for name, r := range map[string]**os.Root{"changes": &l.changes, "contents": &l.contents} {
+	for name, r := range map[string]**os.Root{"changes": &l.changes, "contents": &l.contents, "running": &l.running} {
 		path := filepath.Join(folder, name)
 		err := os.MkdirAll(path, 0o700)
 		if err == nil {
@@ -114,7 +115,7 @@ func Open(folder string, now func() time.Time) (*Ledger, error) {
 
 // Close gives the folders back.
 func (l *Ledger) Close() {
-	for _, r := range []*os.Root{l.changes, l.contents} {
+	for _, r := range []*os.Root{l.changes, l.contents, l.running} {
 		if r != nil {
 			_ = r.Close()
 		}

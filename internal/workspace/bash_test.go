@@ -238,13 +238,13 @@ func TestLedgerOfCommands(t *testing.T) {
 // their names lead to.
 func TestWithheld(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		lacks(t, "git is not installed")
 	}
 	r := newRig(t, setup{bash: true, user: `{"permissions":{"allow":["Bash"],"deny":["Read(.env*)"]}}`, files: map[string]string{"repo/.git/HEAD": "ref: refs/heads/main\n", "repo/.git/objects/x": ""}})
 	script := "import os\nos.makedirs('d/.vscode'); open('d/.vscode/tasks.json','w').write('x')\nopen('.env.local','w').write('KEY=1')\nos.symlink('/etc','.idea')\nopen('repo/.git/config','w').write('x')\nopen('repo/.git/objects/y','w').write('x')\nopen('ok','w').write('x')\n"
 	r.put("make.py", script)
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed")
+		lacks(t, "python3 is not installed")
 	}
 	a := r.call("Bash", "command", "python3 make.py && git init -q sub")
 	for _, name := range []string{"d/.vscode", ".env.local", ".idea", "repo/.git/config", "sub/.git"} {

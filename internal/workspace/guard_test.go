@@ -94,7 +94,7 @@ func TestReplacedWhileACommandRuns(t *testing.T) {
 // and looked through.
 func TestShutFolders(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("ROOT LISTS EVERY FOLDER, SO THIS IS NOT TESTED: run it as another user")
+		t.Skip("root lists every folder: TestShutFoldersUnprivileged runs this as another account")
 	}
 	r := newRig(t, setup{
 		bash: true, user: `{"permissions":{"allow":["Bash"],"deny":["Read(secret*)"]}}`,

@@ -14,7 +14,7 @@ import (
 func needRg(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("rg"); err != nil {
-		t.Skip("RIPGREP IS NOT INSTALLED, SO GREP IS NOT TESTED")
+		lacks(t, "ripgrep is not installed")
 	}
 }
 

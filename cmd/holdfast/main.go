@@ -19,6 +19,7 @@ func main() {
 }
 
 func run() int {
+	defer sandbox.Quit()
 	return execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 

@@ -89,6 +89,8 @@ type launch struct {
 	filter []byte
 	veil   *veil
 	gate   *gate
+
+	counted *counted // for root, where it can be
 }
 
 func (l *launch) run(ctx context.Context, program string, c Command) (_ Process, err error) {
@@ -113,10 +115,13 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 	if l.inner != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, ends.program)
 	}
-	if err := spawn(cmd, true); err != nil {
+	if err := l.spawn(cmd); err != nil {
 		return nil, unheld(err, "bubblewrap can't be started")
 	}
 	proc := newConfined(ctx, cmd, func() { _ = cmd.Process.Kill() }, l.veil.remove)
+	if l.counted != nil {
+		proc.onEnd(l.counted.rest)
+	}
 	if err := l.admit(ends, proc, c); err != nil {
 		proc.Kill()
 		_, _ = proc.Wait()
@@ -126,6 +131,23 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 		return nil, err
 	}
 	return proc, nil
+}
+
+// spawn starts bubblewrap; that of root, whose processes the kernel counts by control
+// groups alone, in one if it can.
+func (l *launch) spawn(cmd *exec.Cmd) error {
+	if os.Geteuid() == 0 {
+		// An error is no more than a slower way: then limit makes a group, or fails.
+		l.counted, _ = newCounted(or(l.policy.Limits.Processes, defaultProcesses))
+	}
+	if l.counted == nil {
+		return spawn(cmd, true)
+	}
+	err := l.counted.start(cmd, true)
+	if err != nil {
+		l.counted.rest()
+	}
+	return err
 }
 
 // admit brings bubblewrap from its start to the open gate.

@@ -18,5 +18,7 @@ func TestMain(m *testing.M) {
 	if play, ok := roles[os.Getenv(roleVar)]; ok {
 		os.Exit(play())
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	sandbox.Quit()
+	os.Exit(code)
 }

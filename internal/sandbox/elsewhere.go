@@ -28,6 +28,9 @@ func Choose(_ context.Context, p Policy) (Sandbox, Diagnosis, error) {
 // Main does nothing here: no child has a second stage.
 func Main() {}
 
+// Quit does nothing here: nothing is kept for further commands.
+func Quit() {}
+
 // Unconfined runs children without a sandbox, as one that can be ended as a whole, with
 // a filtered environment: only for `--sandbox off`.
 func Unconfined() Sandbox { return unconfined{} }

@@ -44,6 +44,12 @@ func (l *launch) limit(proc *confined, pid int) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
+	if l.counted != nil {
+		if err := l.counted.holds(pid); err != nil {
+			return unheld(err, "its processes are not counted")
+		}
+		return nil
+	}
 	group, err := newPidsGroup(pid, or(limits.Processes, defaultProcesses))
 	if err != nil {
 		return unheld(err, "it would run as root, whose processes only a control group can limit, and none can be made: run as another account, or with a writable /sys/fs/cgroup")
@@ -89,16 +95,13 @@ type pidsGroup struct{ dir string }
 func newPidsGroup(pid, most int) (pidsGroup, error) {
 	var errs error
 	for _, parent := range pidsParents() {
-		sweepGroups(parent)
-		dir, err := os.MkdirTemp(parent, fmt.Sprintf("holdfast-%d-", os.Getpid()))
+		g, err := makeGroup(parent)
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
 		}
-		g := pidsGroup{dir}
-		err = os.WriteFile(dir+"/pids.max", []byte(strconv.Itoa(most)), 0)
-		if err == nil {
-			err = os.WriteFile(dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
+		if err = g.allow(most); err == nil {
+			err = os.WriteFile(g.dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
 		}
 		if err == nil {
 			return g, nil
@@ -109,11 +112,26 @@ func newPidsGroup(pid, most int) (pidsGroup, error) {
 	return pidsGroup{}, errs
 }
 
-// pidsParents are where such a group can be: in the old hierarchy of its own; in the
-// unified one beside or below the group of this process, or at the top.
+// makeGroup makes an empty group, and removes those that were left.
+func makeGroup(parent string) (pidsGroup, error) {
+	sweepGroups(parent)
+	dir, err := os.MkdirTemp(parent, fmt.Sprintf("holdfast-%d-", os.Getpid()))
+	return pidsGroup{dir}, err
+}
+
+// allow sets how many processes and threads there may be.
+func (g pidsGroup) allow(most int) error {
+	return os.WriteFile(g.dir+"/pids.max", []byte(strconv.Itoa(most)), 0)
+}
+
+// pidsHierarchy is the old hierarchy that counts processes, where there is one.
+const pidsHierarchy = "/sys/fs/cgroup/pids"
+
+// pidsParents are where such a group can be: in the old hierarchy; in the unified one
+// beside or below the group of this process, or at the top.
 func pidsParents() []string {
 	const unified = "/sys/fs/cgroup"
-	all := []string{unified + "/pids"}
+	all := []string{pidsHierarchy}
 	own, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(own)) {
 		if group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/"); ok && group != "" && !strings.Contains(group, "..") {

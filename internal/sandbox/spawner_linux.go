@@ -11,36 +11,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawn starts a program in a process group of its own. With dies it is killed when
-// this process dies. The system takes the thread that started it for its parent, and threads of
-// Go end at any time: so all are started by one thread that lives as long as the
-// process.
-func spawn(cmd *exec.Cmd, dies bool) error {
+// spawner starts programs, each in a process group of its own. The system takes the
+// thread that started a program for its parent, and threads of Go end at any time: so a
+// spawner is one thread, which ends when it is dismissed. Safe for concurrent use.
+type spawner struct{ jobs chan func() }
+
+func newSpawner() spawner {
+	s := spawner{make(chan func())}
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+		for do := range s.jobs {
+			do()
+		}
+	}()
+	return s
+}
+
+// do does something on the spawner's thread.
+func (s spawner) do(f func() error) error {
+	err := make(chan error, 1)
+	s.jobs <- func() { err <- f() }
+	return <-err
+}
+
+// start starts a program. With dies it is killed when this process dies.
+func (s spawner) start(cmd *exec.Cmd, dies bool) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if dies {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
 	keepDescriptors()
-	j := job{cmd, make(chan error, 1)}
-	spawner() <- j
-	return <-j.err
+	return s.do(cmd.Start)
 }
 
-type job struct {
-	cmd *exec.Cmd
-	err chan error
-}
+// dismiss ends the thread. What it started must have ended.
+func (s spawner) dismiss() { close(s.jobs) }
 
-var spawner = sync.OnceValue(func() chan<- job {
-	jobs := make(chan job)
-	go func() {
-		runtime.LockOSThread() // and never unlocked
-		for j := range jobs {
-			j.err <- j.cmd.Start()
-		}
-	}()
-	return jobs
-})
+// common is the spawner of what needs none of its own.
+var common = sync.OnceValue(newSpawner)
+
+// spawn starts a program by the common spawner.
+func spawn(cmd *exec.Cmd, dies bool) error { return common().start(cmd, dies) }
 
 // keepDescriptors sees to it that no descriptor that this process itself was started
 // with, and does not know, gets to a child. Those of Go are closed on exec anyway.

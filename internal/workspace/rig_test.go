@@ -26,7 +26,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	os.Exit(m.Run())
+	code := m.Run()
+	sandbox.Quit()
+	os.Exit(code)
 }
 
 // rig is a workspace with every real part, and its owner's folders.

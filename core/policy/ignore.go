@@ -10,6 +10,7 @@ type Ignore struct{ lines []ignored }
 
 type ignored struct {
 	segs   []segment
+	name   bool // it is of the last name alone, at any depth: the last of segs
 	folder bool
 	not    bool
 }
@@ -40,7 +41,7 @@ func parseIgnored(line string) (l ignored, ok bool) {
 		return l, false
 	}
 	names := strings.Split(line, "/")
-	if !anchored {
+	if l.name = !anchored; l.name {
 		l.segs = append(l.segs, segment{deep: true})
 	}
 	for n, name := range names {
@@ -72,25 +73,29 @@ func trimBlanks(line string) string {
 	return line
 }
 
-// Match reports whether a path relative to the file's folder is ignored, and whether
-// any pattern spoke. What lies in an ignored folder is ignored: nothing takes it back.
+// Match reports whether a path relative to the file's folder is ignored by itself, and
+// whether any pattern spoke: the last that does decides. What lies in an ignored folder is
+// ignored too, whatever is said of it; that is for the caller to know, for another file may
+// have taken the folder back.
 func (i Ignore) Match(path string, folder bool) (ignored, spoke bool) {
-	names := strings.Split(path, "/")
-	for n := 1; n <= len(names); n++ {
-		ignored, spoke = i.last(names[:n], folder || n < len(names))
-		if ignored {
-			return true, true
-		}
-	}
-	return ignored, spoke
-}
-
-// last is what the last line that matches says.
-func (i Ignore) last(names []string, folder bool) (ignored, spoke bool) {
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	var names []string
 	for n := len(i.lines) - 1; n >= 0; n-- {
 		l := &i.lines[n]
-		if l.folder && !folder || !match(l.segs, names, true) {
+		switch {
+		case l.folder && !folder:
 			continue
+		case l.name:
+			if !l.segs[1].matches(last) {
+				continue
+			}
+		default:
+			if names == nil {
+				names = strings.Split(path, "/")
+			}
+			if !match(l.segs, names, true) {
+				continue
+			}
 		}
 		return !l.not, true
 	}

@@ -38,7 +38,7 @@ func TestIgnore(t *testing.T) {
 		{"a/deep/x", false, true, true},
 		{"src/a.ts", false, false, false},
 	} {
-		ignored, spoke := i.Match(c.path, c.folder)
+		ignored, spoke := within(i, c.path, c.folder)
 		if ignored != c.ignored || spoke != c.spoke {
 			t.Errorf("%s (folder %t): ignored %t, spoke %t; want %t, %t", c.path, c.folder, ignored, spoke, c.ignored, c.spoke)
 		}
@@ -46,6 +46,15 @@ func TestIgnore(t *testing.T) {
 	if ignored, spoke := (Ignore{}).Match("a", false); ignored || spoke {
 		t.Error("the zero Ignore ignores nothing")
 	}
+}
+
+// within is what a file alone says of a path and the folders that it lies in.
+func within(i Ignore, path string, folder bool) (ignored, spoke bool) {
+	names := strings.Split(path, "/")
+	for n := 1; n <= len(names) && !ignored; n++ {
+		ignored, spoke = i.Match(strings.Join(names[:n], "/"), folder || n < len(names))
+	}
+	return ignored, spoke
 }
 
 // TestIgnoreAgainstGit asks git itself, on a real tree: what each path is to a drawn
@@ -85,7 +94,7 @@ func TestIgnoreAgainstGit(t *testing.T) {
 			pattern := fields[n*4+2]
 			spoke, folder := pattern != "", n < len(folders)
 			ignored := spoke && !strings.HasPrefix(pattern, "!")
-			gotIgnored, gotSpoke := i.Match(path, folder)
+			gotIgnored, gotSpoke := within(i, path, folder)
 			if gotIgnored != ignored || gotSpoke != spoke {
 				rt.Fatalf("%q on %s (folder %t): ignored %t, spoke %t; git says %t, %t", text, path, folder, gotIgnored, gotSpoke, ignored, spoke)
 			}

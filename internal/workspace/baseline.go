@@ -28,17 +28,16 @@ type baseline struct {
 	mu   sync.Mutex
 	pack *os.File // nil: not made yet
 	size int64
-	now  map[string]*copied // by real path
+	now  map[string]*subject // by real path
 }
 
 // copied is the content that a file had.
 type copied struct {
-	stat
 	at, size int64  // in the pack
 	why      string // there is none; why
 }
 
-func newBaseline(s *Server) *baseline { return &baseline{s: s, now: map[string]*copied{}} }
+func newBaseline(s *Server) *baseline { return &baseline{s: s, now: map[string]*subject{}} }
 
 func (b *baseline) close() {
 	b.mu.Lock()
@@ -49,27 +48,32 @@ func (b *baseline) close() {
 	}
 }
 
-// take adds a path to a survey, with a copy of its content if asked. mu is held.
-func (b *baseline) take(v *survey, e entry, contents bool) {
-	info := e.info
-	x := &subject{stat: statOf(info)}
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		x.target, _ = e.Readlink(e.name)
-	case info.Mode().IsRegular() && contents:
-		known := b.now[e.real]
-		if known == nil || known.stat != x.stat {
-			known = b.copy(e, x.stat)
-			b.now[e.real] = known
+// take adds a path to a survey, with a copy of its content if asked. What was known of
+// it is taken over when nothing changed. mu is held.
+func (b *baseline) take(v *survey, e *entry, known *subject, reach policy.Reach, whole, contents bool) {
+	now, ok := e.stat()
+	if !ok {
+		return
+	}
+	contents = contents && reach == policy.Writable && now.mode.IsRegular()
+	x := known
+	if x == nil || x.stat != now || x.under != e.above || contents && x.copy == nil {
+		x = &subject{stat: now, reach: reach, whole: whole, under: e.above}
+		switch {
+		case known != nil && known.stat == now && (known.copy != nil || !contents):
+			x.target, x.copy = known.target, known.copy
+		case now.mode&fs.ModeSymlink != 0:
+			x.target, _ = e.Readlink(e.name)
+		case contents:
+			x.copy = b.copy(e, now)
 		}
-		x.copy = known
 	}
 	v.files[e.real] = x
 }
 
 // copy keeps what a file holds.
-func (b *baseline) copy(e entry, s stat) *copied {
-	c := &copied{stat: s}
+func (b *baseline) copy(e *entry, s stat) *copied {
+	c := &copied{}
 	switch {
 	case s.size > ledger.MaxFile:
 		c.why = "it has more bytes than are kept of a file"
@@ -135,35 +139,52 @@ func (b *baseline) content(c *copied) ([]byte, error) {
 // earlier contents in the ledger.
 func (s *Server) changes(before, after *survey) (changes []ledger.Change, missed int) {
 	s.find(before, after)
-	paths := map[string]bool{}
+	var paths []string
 	for p, x := range before.files {
-		if y := after.files[p]; y == nil || differs(x, y) {
-			paths[p] = true
+		if y := after.files[p]; y != x && (y == nil || differs(x, y)) {
+			paths = append(paths, p)
 		}
 	}
 	for p := range after.files {
 		if before.files[p] == nil && !before.ignores(p) {
-			paths[p] = true
+			paths = append(paths, p)
 		}
 	}
-	sorted := make([]string, 0, len(paths))
-	for p := range paths {
-		sorted = append(sorted, p)
-	}
-	slices.Sort(sorted)
-	for _, p := range sorted {
+	slices.Sort(paths)
+	for _, p := range paths {
 		if len(changes) == maxChanges {
 			missed++
 			continue
 		}
-		c := ledger.Change{Path: p, Before: s.was(before.files[p]), After: s.is(after.files[p])}
-		if c.Before.Kind == ledger.File && c.After.Kind == ledger.File && c.Before.SHA256 != "" &&
-			c.Before.SHA256 == c.After.SHA256 && c.Before.Mode == c.After.Mode {
-			continue // touched, or written with what it held
+		if c, changed := s.compare(p, before.files[p], after.files[p]); changed {
+			changes = append(changes, c)
 		}
-		changes = append(changes, c)
 	}
 	return changes, missed
+}
+
+// compare gives the states of a path before and after. Nothing is changed that was
+// touched, or written with what it held; of the rest the earlier content is kept.
+func (s *Server) compare(path string, before, after *subject) (c ledger.Change, changed bool) {
+	was, raw, err := s.state(before)
+	is, _, _ := s.state(after)
+	c = ledger.Change{Path: path, Before: was, After: is}
+	same := was.Kind == is.Kind && was.Mode == is.Mode && was.Target == is.Target && was.SHA256 == is.SHA256
+	if same && (is.Kind == ledger.Link || is.Kind == ledger.File && is.SHA256 != "") {
+		return c, false
+	}
+	if was.Kind != ledger.File {
+		return c, true
+	}
+	if err == nil {
+		var kept ledger.State
+		if kept, err = s.o.Ledger.Keep(raw, before.mode, true); err == nil {
+			c.Before = kept
+			return c, true
+		}
+	}
+	c.Before.Why = plain(err)
+	return c, true
 }
 
 // find adds to a survey what was known before and is not in it though it is there: git
@@ -172,7 +193,7 @@ func (s *Server) changes(before, after *survey) (changes []ledger.Change, missed
 func (s *Server) find(before, after *survey) {
 	s.base.mu.Lock()
 	defer s.base.mu.Unlock()
-	for p := range before.files {
+	for p, was := range before.files {
 		if after.files[p] != nil {
 			continue
 		}
@@ -184,9 +205,10 @@ func (s *Server) find(before, after *survey) {
 		if err != nil {
 			continue // it is gone, and its folder too
 		}
-		if info, err := spot.Lstat(spot.name); err == nil {
-			reach, _ := s.o.Policy.Reach(p, info.IsDir())
-			s.base.take(after, entry{spot: spot, real: p, info: info}, reach == policy.Writable)
+		e := &entry{spot: spot, real: p}
+		if now, ok := e.stat(); ok {
+			reach, whole := s.reach(p, now.mode.IsDir(), was)
+			s.base.take(after, e, was, reach, whole, true)
 		}
 		_ = spot.Close()
 	}
@@ -228,40 +250,21 @@ func kind(m fs.FileMode) ledger.Kind {
 	return ledger.Other
 }
 
-// was is the earlier state of a path, its content kept in the ledger.
-func (s *Server) was(x *subject) ledger.State {
+// state is what was at a path in a survey, with the content of a file. An error says
+// why it is not known.
+func (s *Server) state(x *subject) (st ledger.State, raw []byte, err error) {
 	if x == nil {
-		return ledger.State{Kind: ledger.Absent}
+		return ledger.State{Kind: ledger.Absent}, nil, nil
 	}
-	st := ledger.State{Kind: kind(x.mode), Mode: x.mode.Perm(), Target: x.target}
+	st = ledger.State{Kind: kind(x.mode), Mode: x.mode.Perm(), Target: x.target}
 	if st.Kind != ledger.File {
-		return st
-	}
-	raw, err := s.base.content(x.copy)
-	if err == nil {
-		var kept ledger.State
-		if kept, err = s.o.Ledger.Keep(raw, x.mode, true); err == nil {
-			return kept
-		}
-	}
-	st.Size, st.Why = x.size, plain(err)
-	return st
-}
-
-// is is the state of a path after a command.
-func (s *Server) is(x *subject) ledger.State {
-	if x == nil {
-		return ledger.State{Kind: ledger.Absent}
-	}
-	st := ledger.State{Kind: kind(x.mode), Mode: x.mode.Perm(), Target: x.target}
-	if st.Kind != ledger.File {
-		return st
+		return st, nil, nil
 	}
 	st.Size = x.size
-	if raw, err := s.base.content(x.copy); err == nil {
-		return ledger.Describe(raw, x.mode)
+	if raw, err = s.base.content(x.copy); err == nil {
+		st = ledger.Describe(raw, x.mode)
 	}
-	return st
+	return st, raw, err
 }
 
 // newlyIgnored names what git ignores and changed.

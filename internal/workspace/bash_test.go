@@ -286,3 +286,19 @@ func TestNoShell(t *testing.T) {
 	}
 	r.absent("made")
 }
+
+// What a command hides from the time and size of a file is written down and undone all
+// the same; what it only touches is not.
+func TestHiddenChange(t *testing.T) {
+	r := newRig(t, setup{bash: true, user: allowBash, files: map[string]string{"a.txt": "old\n", "b.txt": "same\n"}})
+	r.call("Bash", "command", "true").ok()
+	a := r.call("Bash", "command", "touch -r a.txt t; printf 'new\\n' >a.txt; touch -r t a.txt; rm t; touch b.txt; chmod 600 b.txt; chmod 644 b.txt").ok()
+	e, err := r.ledger.Entry(fmt.Sprint(a.Structured["change"]))
+	r.must(err)
+	if len(e.Changes) != 1 || e.Changes[0].Path != r.path("a.txt") {
+		t.Fatalf("%+v", e.Changes)
+	}
+	if was, err := r.ledger.Content(e.Changes[0].Before); err != nil || string(was) != "old\n" {
+		t.Errorf("%q %v", was, err)
+	}
+}

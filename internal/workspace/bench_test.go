@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/internal/call"
+	"github.com/holdfast-mcp/holdfast/internal/workspace"
 )
 
 // fill puts so many small files into a workspace, twenty to a folder.
@@ -68,5 +69,21 @@ func BenchmarkGlob(b *testing.B) {
 	r := newRig(b, setup{files: fill(1000)})
 	for b.Loop() {
 		r.call("Glob", "pattern", "**/nothing").ok()
+	}
+}
+
+// BenchmarkLook is one look through the roots, of which a command takes two.
+func BenchmarkLook(b *testing.B) {
+	for name, ignore := range map[string]string{"plain": "", "ignore": strings.Repeat("*.log\nreport.[0-9]*.json\ndist\n/build/out\nnode_modules/\n", 8)} {
+		b.Run(name, func(b *testing.B) {
+			files := fill(1000)
+			files[".gitignore"] = ignore
+			r := newRig(b, setup{bash: true, user: allowBash, files: files})
+			r.call("Bash", "command", "true").ok()
+			b.ReportAllocs()
+			for b.Loop() {
+				workspace.Look(r.server)
+			}
+		})
 	}
 }

@@ -1,11 +1,11 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
@@ -22,7 +22,7 @@ type globbed struct {
 
 type dated struct {
 	path string
-	time time.Time
+	time int64 // of its content
 }
 
 // glob is the tool Glob.
@@ -45,16 +45,16 @@ func (s *Server) glob(ctx context.Context, in *judge.GlobInput, paths []policy.R
 	var all []dated
 	left := 0
 	base := paths[0].Real
-	err = s.tree.walk(paths[0], func(e entry) bool {
-		if ctx.Err() != nil || e.ignored || strings.EqualFold(e.name, ".git") {
+	err = s.tree.walk(paths[0], func(e *entry) bool {
+		if ctx.Err() != nil || e.isIgnored() || strings.EqualFold(e.name, ".git") {
 			return false
 		}
-		folder := e.info.IsDir()
+		folder := e.kind.IsDir()
 		if reach, _ := s.o.Policy.Reach(e.real, folder); reach == policy.Hidden {
 			left++
 			return false
 		}
-		if folder || !e.info.Mode().IsRegular() {
+		if folder || !e.kind.IsRegular() {
 			return folder
 		}
 		rel, err := filepath.Rel(base, e.real)
@@ -68,7 +68,9 @@ func (s *Server) glob(ctx context.Context, in *judge.GlobInput, paths []policy.R
 			left++
 			return false
 		}
-		all = append(all, dated{e.real, e.info.ModTime()})
+		if now, ok := e.stat(); ok {
+			all = append(all, dated{e.real, now.time})
+		}
 		return false
 	})
 	switch {
@@ -78,10 +80,7 @@ func (s *Server) glob(ctx context.Context, in *judge.GlobInput, paths []policy.R
 		return unopened(s.shown(base), err)
 	}
 	slices.SortFunc(all, func(a, b dated) int {
-		if c := b.time.Compare(a.time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.path, b.path)
+		return cmp.Or(cmp.Compare(b.time, a.time), strings.Compare(a.path, b.path))
 	})
 	g := globbed{Files: []string{}, LeftOut: left, Truncated: len(all) > maxGlob}
 	for _, d := range all[:min(len(all), maxGlob)] {

@@ -143,6 +143,7 @@ func (s *Server) stays(p string, now stat) bool {
 	case !ok:
 		return false
 	case was.mode&fs.ModeSymlink != 0:
+		was.changed = now.changed // of what it is, nothing is told by that
 		return was == now
 	case !s.o.Shell.mounts():
 		return true

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/sandbox"
@@ -25,23 +24,29 @@ type survey struct {
 	blind            error               // a root could not be looked through
 }
 
-// stat is what changes when a path does.
+// stat is what changes when a path does. Times are in nanoseconds.
 type stat struct {
-	mode  fs.FileMode
-	size  int64
-	time  time.Time
-	inode uint64
+	mode          fs.FileMode
+	size          int64
+	time          int64 // of the content; any program can set it
+	changed       int64 // of anything about the path; none can
+	device, inode uint64
 }
 
-func statOf(info fs.FileInfo) stat {
-	return stat{mode: info.Mode(), size: info.Size(), time: info.ModTime(), inode: inode(info)}
-}
-
-// subject is one path that the ledger compares.
+// subject is one path that the ledger compares. It does not change: what is the same in
+// two surveys stands in both.
 type subject struct {
 	stat
-	target string // of a link
+	reach  policy.Reach
+	whole  bool
+	under  *ignores // they do not ignore it
+	target string   // of a link
 	copy   *copied
+}
+
+// stands reports whether it is known of an entry that it is not ignored.
+func (x *subject) stands(e *entry) bool {
+	return x != nil && !e.inside && x.under == e.above && x.mode.IsDir() == e.kind.IsDir()
 }
 
 // gitData are folders of a repository that hold nothing but data.
@@ -53,12 +58,12 @@ var gitData = []string{"objects", "refs", "logs"}
 func (s *Server) look(contents bool, mend func(real string) bool) *survey {
 	s.base.mu.Lock()
 	defer s.base.mu.Unlock()
-	v := &survey{guarded: map[string]stat{}, files: map[string]*subject{}, folders: map[string]bool{}, ignored: map[string]stat{}}
+	v := &survey{guarded: map[string]stat{}, files: make(map[string]*subject, len(s.base.now)), folders: map[string]bool{}, ignored: map[string]stat{}}
 	for i, root := range s.o.Roots {
-		if info, err := s.tree.held[i].Stat(); mend != nil && err == nil && shut(info) {
+		if info, err := s.tree.held[i].Stat(); mend != nil && err == nil && shut(info.Mode()) {
 			_ = s.tree.held[i].Chmod(info.Mode().Perm() | 0o700)
 		}
-		err := s.tree.comb(policy.Resolved{Given: root, Real: root, Root: i}, func(e entry) bool {
+		err := s.tree.comb(policy.Resolved{Given: root, Real: root, Root: i}, func(e *entry) bool {
 			return s.visit(v, e, contents, mend)
 		}, care{lost: v.lose, mend: mend})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // when it is gone there is nothing in it
@@ -67,11 +72,17 @@ func (s *Server) look(contents bool, mend func(real string) bool) *survey {
 	}
 	slices.Sort(v.hidden)
 	slices.Sort(v.readOnly)
+	s.base.now = v.files
 	return v
 }
 
-func (s *Server) visit(v *survey, e entry, contents bool, mend func(string) bool) (descend bool) {
-	folder := e.info.IsDir()
+func (s *Server) visit(v *survey, e *entry, contents bool, mend func(string) bool) (descend bool) {
+	if !e.inside {
+		if _, ok := e.stat(); !ok {
+			return false
+		}
+	}
+	folder := e.kind.IsDir()
 	if strings.EqualFold(e.name, ".git") {
 		v.readOnly = append(v.readOnly, e.real)
 		v.guard(e)
@@ -80,7 +91,8 @@ func (s *Server) visit(v *survey, e entry, contents bool, mend func(string) bool
 		}
 		return false
 	}
-	reach, whole := s.o.Policy.Reach(e.real, folder)
+	known := s.base.now[e.real]
+	reach, whole := s.reach(e.real, folder, known)
 	if reach != policy.Writable && !v.folders[filepath.Dir(e.real)] {
 		v.guard(e)
 		if reach == policy.Hidden {
@@ -96,23 +108,33 @@ func (s *Server) visit(v *survey, e entry, contents bool, mend func(string) bool
 		v.folders[e.real] = true
 	}
 	switch {
-	case !e.ignored:
-		s.base.take(v, e, contents && reach == policy.Writable)
+	case known.stands(e), !e.isIgnored():
+		s.base.take(v, e, known, reach, whole, contents)
 	case !e.inside:
-		v.ignored[e.real] = statOf(e.info)
+		v.ignored[e.real] = e.now
 	}
 	return reach == policy.Writable || !whole
 }
 
+// reach is what commands may do with a path: with the same policy always the same.
+func (s *Server) reach(real string, folder bool, known *subject) (r policy.Reach, whole bool) {
+	if known != nil && known.mode.IsDir() == folder {
+		return known.reach, known.whole
+	}
+	return s.o.Policy.Reach(real, folder)
+}
+
 // guard notes a path that no command may create or replace.
-func (v *survey) guard(e entry) {
-	v.guarded[e.real] = statOf(e.info)
+func (v *survey) guard(e *entry) {
+	if now, ok := e.stat(); ok {
+		v.guarded[e.real] = now
+	}
 }
 
 // lose notes a folder whose inside is not known: anything may be in it, so that it is
 // hidden whole. That it can't be looked through is a trait of the folder, which no
 // command may give to one; but where the system failed, it tells nothing of the folder.
-func (v *survey) lose(e entry, err error) {
+func (v *survey) lose(e *entry, err error) {
 	v.hidden = append(v.hidden, e.real)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errDeep) {
 		v.guard(e)
@@ -122,9 +144,9 @@ func (v *survey) lose(e entry, err error) {
 }
 
 // git notes what runs programs in a repository: the rest of it changes with every commit.
-func (v *survey) git(e entry, mend func(real string) bool) {
-	if shut(e.info) && mend != nil && mend(e.real) {
-		_ = e.Chmod(e.name, e.info.Mode().Perm()|0o700)
+func (v *survey) git(e *entry, mend func(real string) bool) {
+	if now, ok := e.stat(); ok && shut(now.mode) && mend != nil && mend(e.real) {
+		_ = e.Chmod(e.name, now.mode.Perm()|0o700)
 	}
 	sub, err := into(e.Root, e.name)
 	if err != nil {
@@ -134,7 +156,7 @@ func (v *survey) git(e entry, mend func(real string) bool) {
 		return
 	}
 	defer sub.Close()
-	err = walkFolder(sub, e.real, nil, func(in entry) bool {
+	w := walker{care: care{lost: v.lose, mend: mend}, visit: func(in *entry) bool {
 		rel, err := filepath.Rel(e.real, in.real)
 		if err != nil {
 			return false
@@ -146,8 +168,8 @@ func (v *survey) git(e entry, mend func(real string) bool) {
 		}
 		first, _, _ := strings.Cut(strings.ToLower(rel), "/")
 		return (first == "modules" || first == "worktrees") && !slices.Contains(gitData, strings.ToLower(in.name))
-	}, care{lost: v.lose, mend: mend})
-	if err != nil {
+	}}
+	if err := w.folder(sub, e.real, nil, false, 0); err != nil {
 		v.lose(e, err)
 	}
 }

@@ -22,7 +22,8 @@ var errSwapped = errors.New("it changed between the decision and the call: a lin
 type tree struct {
 	paths []string
 	open  []*os.Root
-	held  []*os.File // the same folders: their modes can be set though they can't be entered
+	held  []*os.File  // the same folders: their modes can be set though they can't be entered
+	rules ignoreFiles // of git, that were read
 }
 
 func openTree(paths []string) (*tree, error) {

@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
 )
@@ -20,31 +18,71 @@ const (
 
 var errDeep = errors.New("it lies deeper than is looked")
 
+// dirent is a name in a folder, with the type bits of its mode.
+type dirent struct {
+	name string
+	kind fs.FileMode
+}
+
+const unknownKind = fs.ModeIrregular // what a listing says nothing of
+
 // entry is one thing in a folder that is walked.
 type entry struct {
 	spot
-	real    string
-	info    fs.FileInfo // as it was when its folder was listed
-	ignored bool        // by a .gitignore
-	inside  bool        // its folder is ignored already
+	real   string
+	kind   fs.FileMode // type bits
+	inside bool        // its folder is ignored by a .gitignore
+
+	above          *ignores // what speaks of it
+	asked, ignored bool     // whether it is, when that was asked
+	folder         int      // the open folder, while the entry is visited; 0: none
+	seen           bool     // it was looked at
+	now            stat
+	err            error // it can't be looked at
+}
+
+// stat looks at the entry when it is first asked, and tells whether it could.
+func (e *entry) stat() (now stat, ok bool) {
+	if !e.seen {
+		e.seen = true
+		e.now, e.err = e.look()
+		e.kind = e.now.mode.Type()
+	}
+	return e.now, e.err == nil
+}
+
+// isIgnored reports whether a .gitignore says so of it or of a folder that it lies in.
+func (e *entry) isIgnored() bool {
+	if !e.asked {
+		e.asked, e.ignored = true, e.inside || e.above.match(e.real, e.kind.IsDir())
+	}
+	return e.ignored
+}
+
+// lstat looks at what is in a held folder.
+func (s spot) lstat() (stat, error) {
+	info, err := s.Lstat(s.name)
+	if err != nil {
+		return stat{}, err
+	}
+	return statOf(info), nil
 }
 
 // walk visits everything below a judged folder, each folder before what is in it. visit
 // says whether to go into a folder. What can't be read is passed over, and no link is
-// followed. A single file is visited alone. One visit is made at a time, and folders
-// beside each other come in any order.
-func (t *tree) walk(from policy.Resolved, visit func(entry) (descend bool)) error {
+// followed. A single file is visited alone.
+func (t *tree) walk(from policy.Resolved, visit func(*entry) (descend bool)) error {
 	return t.comb(from, visit, care{})
 }
 
 // care is what a walk does about folders that it can't go through.
 type care struct {
-	lost func(entry, error)     // is told; nil: they are passed over
+	lost func(*entry, error)    // is told; nil: they are passed over
 	mend func(real string) bool // says which to open to this user first; nil: none
 }
 
 // comb is walk with care. Its error is about the folder that it begins in.
-func (t *tree) comb(from policy.Resolved, visit func(entry) (descend bool), c care) error {
+func (t *tree) comb(from policy.Resolved, visit func(*entry) (descend bool), c care) error {
 	at, err := t.find(from, false)
 	if err != nil {
 		return err
@@ -57,7 +95,7 @@ func (t *tree) comb(from policy.Resolved, visit func(entry) (descend bool), c ca
 	case info.Mode()&fs.ModeSymlink != 0:
 		return errSwapped
 	case !info.IsDir():
-		visit(entry{spot: at, real: from.Real, info: info})
+		visit(&entry{spot: at, real: from.Real, kind: info.Mode().Type()})
 		return nil
 	}
 	folder := at.Root
@@ -67,59 +105,37 @@ func (t *tree) comb(from policy.Resolved, visit func(entry) (descend bool), c ca
 		}
 		defer folder.Close()
 	}
-	above := t.ignoresAbove(from)
-	if above.match(from.Real, true) {
-		above = nil // who asks for an ignored folder means what is in it
-	}
-	return walkFolder(folder, from.Real, above, visit, c)
+	w := walker{care: c, visit: visit, ignores: &t.rules}
+	return w.folder(folder, from.Real, t.ignoresAbove(from), false, 0)
 }
 
-// walkFolder walks an open folder. Its error is about that folder alone.
-func walkFolder(r *os.Root, real string, above *ignores, visit func(entry) bool, c care) error {
-	w := walker{care: c, visit: visit, helpers: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
-	err := w.folder(r, real, above, false, 0)
-	w.helping.Wait()
-	return err
-}
-
-// walker goes through a tree with as many goroutines as there are processors: nearly all
-// of the time is spent asking the system.
+// walker goes through a tree with one goroutine: nearly all of the time is spent in the
+// system, where others would wait for each other.
 type walker struct {
 	care
-	mu      sync.Mutex // of visit and lost
-	visit   func(entry) bool
-	helpers chan struct{}
-	helping sync.WaitGroup
+	visit   func(*entry) bool
+	ignores *ignoreFiles // nil: nothing is ignored
+	lister
 }
 
+// folder walks an open folder. Its error is about that folder alone.
 func (w *walker) folder(r *os.Root, real string, above *ignores, all bool, depth int) error {
 	f, err := r.Open(".")
 	if err != nil {
 		return err
 	}
-	list, err := f.ReadDir(-1)
+	list, err := w.list(f)
+	here := above
+	if w.ignores != nil {
+		here = w.ignores.with(above, r, real, list)
+	}
+	folders, unseen := w.visitAll(r, f, real, list, here, all)
 	_ = f.Close()
-	here := above.with(r, real, list)
-	folders, unseen := w.visitAll(r, real, list, here, all)
-	for _, e := range folders {
-		sub, err := w.enter(e, depth+1)
-		if err != nil {
-			w.miss(e, err)
-			continue
-		}
-		below := func() {
-			err := w.folder(sub, e.real, here, e.ignored, depth+1)
-			w.miss(e, err)
-			_ = sub.Close()
-		}
-		select {
-		case w.helpers <- struct{}{}:
-			w.helping.Go(func() {
-				below()
-				<-w.helpers
-			})
-		default:
-			below()
+	for i := range folders {
+		e := &folders[i]
+		err := w.below(e, here, depth+1)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && w.lost != nil { // what is gone holds nothing
+			w.lost(e, err)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,47 +144,42 @@ func (w *walker) folder(r *os.Root, real string, above *ignores, all bool, depth
 	return errors.Join(err, unseen)
 }
 
-// enter opens a folder that was listed.
-func (w *walker) enter(e entry, depth int) (*os.Root, error) {
+// below goes into a folder that was listed.
+func (w *walker) below(e *entry, above *ignores, depth int) error {
 	if depth > maxDepth || len(e.real) > maxPath {
-		return nil, errDeep
+		return errDeep
 	}
-	if shut(e.info) && w.mend != nil && w.mend(e.real) {
-		_ = e.Chmod(e.name, e.info.Mode().Perm()|0o700) // where it fails, so does what follows
+	if now, ok := e.stat(); ok && shut(now.mode) && w.mend != nil && w.mend(e.real) {
+		_ = e.Chmod(e.name, now.mode.Perm()|0o700) // where it fails, so does what follows
 	}
-	return enter(e.Root, e.name, e.info)
+	sub, err := into(e.Root, e.name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	return w.folder(sub, e.real, above, e.isIgnored(), depth)
 }
 
 // shut reports whether a folder's owner can't list or enter it.
-func shut(info fs.FileInfo) bool { return info.Mode().Perm()&0o500 != 0o500 }
-
-// miss tells of a folder that was not seen, or not whole. What is gone holds nothing.
-func (w *walker) miss(e entry, err error) {
-	if err == nil || errors.Is(err, fs.ErrNotExist) || w.lost == nil {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lost(e, err)
-}
+func shut(m fs.FileMode) bool { return m.Perm()&0o500 != 0o500 }
 
 // visitAll visits what is in a folder, and gives the folders to go into. Its error says
 // that something in it could not be looked at.
-func (w *walker) visitAll(r *os.Root, real string, list []fs.DirEntry, here *ignores, all bool) (into []entry, unseen error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, d := range list {
-		info, err := d.Info() // of a folder in a Root: it was looked at when it was listed
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				unseen = err
-			}
-			continue
+func (w *walker) visitAll(r *os.Root, f *os.File, real string, list []dirent, here *ignores, all bool) (into []entry, unseen error) {
+	fd := int(f.Fd())
+	e := new(entry) // one for all: it is a large thing
+	for _, l := range list {
+		*e = entry{spot: spot{Root: r, name: l.name}, real: real + string(filepath.Separator) + l.name, kind: l.kind, inside: all, above: here, folder: fd}
+		if l.kind == unknownKind {
+			e.stat()
 		}
-		e := entry{spot: spot{Root: r, name: d.Name()}, real: real + string(filepath.Separator) + d.Name(), info: info, inside: all}
-		e.ignored = all || here.match(e.real, d.IsDir())
-		if w.visit(e) && d.IsDir() {
-			into = append(into, e)
+		descend := w.visit(e)
+		switch {
+		case e.err == nil && descend && e.kind.IsDir():
+			e.folder = 0
+			into = append(into, *e)
+		case e.err != nil && !errors.Is(e.err, fs.ErrNotExist):
+			unseen = e.err
 		}
 	}
 	return into, unseen

@@ -27,7 +27,7 @@ func (s *Server) moveAway(real string, was stat) bool {
 		return false
 	}
 	defer at.Close()
-	if info, err := at.Lstat(at.name); err != nil || statOf(info).inode != was.inode {
+	if now, err := at.lstat(); err != nil || now.inode != was.inode {
 		return false
 	}
 	err = s.carry(at)

@@ -89,8 +89,8 @@ type launch struct {
 	filter []byte
 	veil   *veil
 	gate   *gate
-
-	counted *counted // for root, where it can be
+	group  pidsGroup // that it began in
+	atEnd  func()    // what is done about that
 }
 
 func (l *launch) run(ctx context.Context, program string, c Command) (_ Process, err error) {
@@ -100,6 +100,23 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 	}
 	defer ends.close()
 	defer l.gate.close()
+	cmd, err := l.spawn(func() *exec.Cmd { return l.command(program, c, ends) })
+	if err != nil {
+		return nil, unheld(err, "bubblewrap can't be started")
+	}
+	proc := newConfined(ctx, cmd, func() { _ = cmd.Process.Kill() }, l.veil.remove, l.atEnd)
+	if err := l.admit(ends, proc, c); err != nil {
+		proc.Kill()
+		_, _ = proc.Wait()
+		if ctx.Err() != nil {
+			return nil, fault.Wrap(ctx.Err(), fault.Cancelled, "the command was cancelled before it started", "")
+		}
+		return nil, err
+	}
+	return proc, nil
+}
+
+func (l *launch) command(program string, c Command, ends *pipeEnds) *exec.Cmd {
 	cmd := &exec.Cmd{Path: program, Env: l.policy.Env, Dir: "/"}
 	cmd.Args = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, c.Args...)
 	if cmd.Env == nil {
@@ -115,39 +132,56 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 	if l.inner != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, ends.program)
 	}
-	if err := l.spawn(cmd); err != nil {
-		return nil, unheld(err, "bubblewrap can't be started")
-	}
-	proc := newConfined(ctx, cmd, func() { _ = cmd.Process.Kill() }, l.veil.remove)
-	if l.counted != nil {
-		proc.onEnd(l.counted.rest)
-	}
-	if err := l.admit(ends, proc, c); err != nil {
-		proc.Kill()
-		_, _ = proc.Wait()
-		if ctx.Err() != nil {
-			return nil, fault.Wrap(ctx.Err(), fault.Cancelled, "the command was cancelled before it started", "")
-		}
-		return nil, err
-	}
-	return proc, nil
+	return cmd
 }
 
 // spawn starts bubblewrap; that of root, whose processes the kernel counts by control
-// groups alone, in one if it can.
-func (l *launch) spawn(cmd *exec.Cmd) error {
+// groups alone, in such a group. Where it can't begin in one, limit brings it there or
+// fails.
+func (l *launch) spawn(command func() *exec.Cmd) (*exec.Cmd, error) {
+	l.atEnd = func() {}
 	if os.Geteuid() == 0 {
-		// An error is no more than a slower way: then limit makes a group, or fails.
-		l.counted, _ = newCounted(or(l.policy.Limits.Processes, defaultProcesses))
+		most := or(l.policy.Limits.Processes, defaultProcesses)
+		if cmd, ok := l.spawnCounted(command(), most); ok {
+			return cmd, nil
+		}
+		if cmd, ok := l.spawnInto(command, most); ok {
+			return cmd, nil
+		}
 	}
-	if l.counted == nil {
-		return spawn(cmd, true)
-	}
-	err := l.counted.start(cmd, true)
+	cmd := command()
+	return cmd, spawn(cmd, true)
+}
+
+// spawnCounted starts it by a thread that is in a group, in the old hierarchy.
+func (l *launch) spawnCounted(cmd *exec.Cmd, most int) (*exec.Cmd, bool) {
+	s, err := newCounted(most)
 	if err != nil {
-		l.counted.rest()
+		return nil, false
 	}
-	return err
+	if err := s.start(cmd, true); err != nil {
+		s.rest()
+		return nil, false
+	}
+	l.group, l.atEnd = s.group, s.rest
+	return cmd, true
+}
+
+// spawnInto starts it right in a new group, which the unified hierarchy can.
+func (l *launch) spawnInto(command func() *exec.Cmd, most int) (*exec.Cmd, bool) {
+	for _, parent := range unifiedParents() {
+		g, err := makeGroup(parent)
+		if err != nil {
+			continue
+		}
+		cmd := command()
+		if g.allow(most+1) == nil && g.start(cmd) == nil {
+			l.group, l.atEnd = g, g.remove
+			return cmd, true
+		}
+		g.remove()
+	}
+	return nil, false
 }
 
 // admit brings bubblewrap from its start to the open gate.

@@ -1,11 +1,7 @@
 package sandbox
 
 import (
-	"errors"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,10 +43,7 @@ func newCounted(most int) (*counted, error) {
 			return nil, err
 		}
 		c = &counted{newSpawner(), group, nil}
-		err = c.do(func() error {
-			return os.WriteFile(group.dir+"/tasks", []byte(strconv.Itoa(unix.Gettid())), 0)
-		})
-		if err != nil {
+		if err := c.do(func() error { return group.write("tasks", unix.Gettid()) }); err != nil {
 			c.dismiss()
 			return nil, err
 		}
@@ -110,13 +103,4 @@ func Quit() {
 func (c *counted) dismiss() {
 	c.spawner.dismiss()
 	c.group.remove()
-}
-
-// holds reports whether a process is in the group, and so counted.
-func (c *counted) holds(pid int) error {
-	members, err := os.ReadFile(c.group.dir + "/cgroup.procs")
-	if err == nil && !slices.Contains(strings.Fields(string(members)), strconv.Itoa(pid)) {
-		err = errors.New("it is not in its control group")
-	}
-	return err
 }

@@ -49,10 +49,10 @@ func TestCountedFromTheStart(t *testing.T) {
 	if err := one.start(cmd, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := one.holds(cmd.Process.Pid); err != nil {
+	if err := one.group.holds(cmd.Process.Pid); err != nil {
 		t.Error(err)
 	}
-	if err := other.holds(cmd.Process.Pid); err == nil {
+	if err := other.group.holds(cmd.Process.Pid); err == nil {
 		t.Error("the other group has it too")
 	}
 	buf := make([]byte, 4096)

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -44,8 +47,8 @@ func (l *launch) limit(proc *confined, pid int) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	if l.counted != nil {
-		if err := l.counted.holds(pid); err != nil {
+	if l.group.dir != "" { // it began in there
+		if err := l.group.holds(pid); err != nil {
 			return unheld(err, "its processes are not counted")
 		}
 		return nil
@@ -101,7 +104,7 @@ func newPidsGroup(pid, most int) (pidsGroup, error) {
 			continue
 		}
 		if err = g.allow(most); err == nil {
-			err = os.WriteFile(g.dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
+			err = g.write("cgroup.procs", pid)
 		}
 		if err == nil {
 			return g, nil
@@ -119,19 +122,50 @@ func makeGroup(parent string) (pidsGroup, error) {
 	return pidsGroup{dir}, err
 }
 
-// allow sets how many processes and threads there may be.
-func (g pidsGroup) allow(most int) error {
-	return os.WriteFile(g.dir+"/pids.max", []byte(strconv.Itoa(most)), 0)
+// allow sets how many processes and threads there may be. It fails where the folder is
+// no control group, or its hierarchy does not count processes.
+func (g pidsGroup) allow(most int) error { return g.write("pids.max", most) }
+
+// write sets what the kernel has a file for, and makes none.
+func (g pidsGroup) write(name string, value int) error {
+	f, err := os.OpenFile(filepath.Join(g.dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strconv.Itoa(value))
+	return errors.Join(err, f.Close())
+}
+
+// start starts a program in the group.
+func (g pidsGroup) start(cmd *exec.Cmd) error {
+	dir, err := os.Open(g.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}
+	return spawn(cmd, true)
+}
+
+// holds makes sure that a process is in the group.
+func (g pidsGroup) holds(pid int) error {
+	members, err := os.ReadFile(g.dir + "/cgroup.procs")
+	if err == nil && !slices.Contains(strings.Fields(string(members)), strconv.Itoa(pid)) {
+		err = errors.New("it is not in its control group")
+	}
+	return err
 }
 
 // pidsHierarchy is the old hierarchy that counts processes, where there is one.
 const pidsHierarchy = "/sys/fs/cgroup/pids"
 
-// pidsParents are where such a group can be: in the old hierarchy; in the unified one
-// beside or below the group of this process, or at the top.
-func pidsParents() []string {
+// pidsParents are where such a group can be.
+func pidsParents() []string { return append([]string{pidsHierarchy}, unifiedParents()...) }
+
+// unifiedParents are those in the unified hierarchy: beside or below the group of this
+// process, or at the top.
+func unifiedParents() (all []string) {
 	const unified = "/sys/fs/cgroup"
-	all := []string{pidsHierarchy}
 	own, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(own)) {
 		if group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/"); ok && group != "" && !strings.Contains(group, "..") {

@@ -36,7 +36,10 @@ func (s spawner) do(f func() error) error {
 
 // start starts a program. With dies it is killed when this process dies.
 func (s spawner) start(cmd *exec.Cmd, dies bool) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
 	if dies {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}

@@ -100,13 +100,13 @@ func (s *script) command(part *shell.Part) finding {
 		}
 	}
 	f := finding{part: part}
-	switch allow := s.bash[Allow]; {
+	switch {
 	case s.mode == Plan:
 		f.rank = planned
 	case s.needless(part):
 		f.rank = granted
 	default:
-		i := s.covered(allow, part)
+		i := s.covered(part)
 		switch {
 		case i != none:
 			f = s.ruled(granted, i, usage{tool: Bash}, nil)
@@ -122,23 +122,22 @@ func (s *script) command(part *shell.Part) finding {
 
 // meets gives the first deny or ask rule that a part could be meant by.
 func (s *script) meets(e Effect, part *shell.Part) int {
-	law := s.bash[e]
-	for i := range law.patterns {
-		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].May(part) {
-			return min(rule, law.bare)
-		}
-	}
-	return law.bare
+	law := &s.bash[e]
+	return law.rule(law.patterns.May(part))
 }
 
 // covered gives the first allow rule that certainly means a part.
-func (s *script) covered(law bashLaw, part *shell.Part) int {
-	for i := range law.patterns {
-		if rule := law.patterns[i].rule; rule > law.bare || law.patterns[i].Covers(part) {
-			return min(rule, law.bare)
-		}
+func (s *script) covered(part *shell.Part) int {
+	law := &s.bash[Allow]
+	return law.rule(law.patterns.Covers(part))
+}
+
+// rule gives the rule of a pattern, or the one on all commands if that comes first.
+func (l *bashLaw) rule(pattern int) int {
+	if pattern < 0 {
+		return l.bare
 	}
-	return law.bare
+	return min(l.rules[pattern], l.bare)
 }
 
 // needless reports whether a part needs no rule: it is neutral, and stays inside.

@@ -59,12 +59,8 @@ type pathLaw struct {
 // bashLaw is the rules on commands of one effect, in order.
 type bashLaw struct {
 	bare     int // the first rule on all commands; none where there is none
-	patterns []bashRule
-}
-
-type bashRule struct {
-	shell.Pattern
-	rule int
+	patterns shell.Table
+	rules    []int // by pattern
 }
 
 // New makes a policy; it fails when something required is missing.
@@ -156,6 +152,7 @@ func (p *Policy) setRules() {
 		p.paths[e] = pathLaw{reading: newTable(), editing: newTable(), bare: map[Tool]int{}}
 		p.bash[e].bare = none
 	}
+	var commands [Allow + 1][]shell.Pattern
 	for i := range p.rules {
 		r := &p.rules[i]
 		paths, bash := &p.paths[r.effect], &p.bash[r.effect]
@@ -170,11 +167,15 @@ func (p *Policy) setRules() {
 			}
 		case Bash:
 			if !r.bare {
-				bash.patterns = append(bash.patterns, bashRule{r.cmd, i})
+				commands[r.effect] = append(commands[r.effect], r.cmd)
+				bash.rules = append(bash.rules, i)
 			} else if bash.bare == none {
 				bash.bare = i
 			}
 		}
+	}
+	for e := range commands {
+		p.bash[e].patterns = shell.NewTable(commands[e])
 	}
 }
 

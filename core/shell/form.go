@@ -59,13 +59,16 @@ func (w word) literal() (string, bool) {
 func (w word) is(text string) bool { return w.exact && !w.tilde && w.form == text }
 
 // prefix gives the known text that a word begins with.
-func (w word) prefix() string {
-	for i := range len(w.form) {
-		if mark(w.form[i]) {
-			return w.form[:i]
+func (w word) prefix() string { return unmarked(w.form) }
+
+// unmarked is what a form has before its first mark.
+func unmarked(form string) string {
+	for i := range len(form) {
+		if mark(form[i]) {
+			return form[:i]
 		}
 	}
-	return w.form
+	return form
 }
 
 // join makes a form of words; named says which of them hold a name.

@@ -5,16 +5,17 @@ import "strings"
 // matcher holds a pattern against parts: as a machine whose states are the places in the
 // pattern, all followed at once, so that time grows with the part's length alone.
 type matcher struct {
-	known  string // the literal text that it begins with
-	size   int    // words of a set of states
-	index  [256]uint8
-	takes  [][]uint64 // by index: states that take a byte; the first is for no byte
-	stars  []uint64   // states that may stay: a star
-	inner  []uint64   // the same within a word
-	ends   []uint64   // states in which it may end
-	breaks []uint64   // states that take a separator
-	names  []uint64   // states that take the mark of a name
-	last   string     // the literal text that it ends with
+	known   string // the literal text that it begins with
+	program string // the literal word that it begins with; empty when that is none
+	size    int    // words of a set of states
+	index   [256]uint8
+	takes   [][]uint64 // by index: states that take a byte; the first is for no byte
+	stars   []uint64   // states that may stay: a star
+	inner   []uint64   // the same within a word
+	ends    []uint64   // states in which it may end
+	breaks  []uint64   // states that take a separator
+	names   []uint64   // states that take the mark of a name
+	last    string     // the literal text that it ends with
 }
 
 // newMatcher compiles a pattern's form.
@@ -43,6 +44,9 @@ func newMatcher(form string) *matcher {
 		put(m.ends, len(form))
 	}
 	m.breaks, m.names = m.takes[m.index[sep]], m.takes[m.index[name]]
+	if m.program = unmarked(form); m.program != form && form[len(m.program)] != sep && form[len(m.program)] != tail {
+		m.program = ""
+	}
 	m.known = form
 	if k := strings.IndexFunc(form, func(c rune) bool { return c == star || c == starIn || c == tail }); k >= 0 {
 		m.known = strings.TrimSuffix(form[:k], string(rune(sep))) // a gap may stand for that

@@ -49,7 +49,7 @@ when a server would not start. With --json it prints one line.`,
 				a.notef("Arguments are JSON, as in: holdfast workspace check Bash '{\"command\": \"npm test\"}'\n")
 			}
 			if s := v.Settings; s != nil && !hooks && len(s.Hooks) > 0 && !s.HooksOff {
-				a.notef("Hooks were not asked (there are %d); --hooks runs them.\n", len(s.Hooks))
+				a.notef("Hooks were not asked (%s); --hooks runs them.\n", plural(len(s.Hooks), "hook"))
 			}
 			switch {
 			case !v.Starts():

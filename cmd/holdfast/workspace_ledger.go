@@ -71,7 +71,7 @@ func (a *app) workspaceLogCommand() *cobra.Command {
 				return err
 			}
 			if broken > 0 {
-				a.notef("%d entries of the ledger can't be read.\n", broken)
+				a.notef("Of the ledger %s can't be read.\n", plural(broken, "entry"))
 			}
 			if a.json {
 				return a.printJSON(list[ledger.Entry]{entries})
@@ -113,7 +113,7 @@ func (a *app) verifyTrails(folder string) error {
 			a.printf("%s: %s\n", visible(filepath.Base(path)), paragraph(err.Error()))
 			continue
 		}
-		a.printf("%s: %d entries, unbroken\n", visible(filepath.Base(path)), n)
+		a.printf("%s: %s, unbroken\n", visible(filepath.Base(path)), plural(int(n), "entry"))
 	}
 	return broken
 }
@@ -131,10 +131,8 @@ func changeGist(e ledger.Entry) string {
 		return "not ended"
 	case len(e.Changes)+e.Missed == 0:
 		return "nothing"
-	case len(e.Changes)+e.Missed == 1:
-		return "1 path"
 	}
-	return fmt.Sprintf("%d paths", len(e.Changes)+e.Missed)
+	return plural(len(e.Changes)+e.Missed, "path")
 }
 
 func (a *app) workspaceShowCommand() *cobra.Command {
@@ -212,7 +210,7 @@ func (a *app) showChange(w *owned, e ledger.Entry) {
 		a.table([]string{"PATH", "BEFORE", "AFTER", "NOT KEPT, BECAUSE"}, rows)
 	}
 	if e.Missed > 0 {
-		a.printf("%d more paths were changed.\n", e.Missed)
+		a.printf("Not listed: %s that changed too.\n", plural(e.Missed, "more path"))
 	}
 	a.printDiffs(w, e.Changes, false)
 	for name, paths := range map[string][]string{"Ignored by git, changed": e.Ignored, "Moved away, for it may not be made": e.Withheld} {
@@ -225,7 +223,7 @@ func (a *app) showChange(w *owned, e ledger.Entry) {
 func stateWord(s ledger.State) string {
 	switch s.Kind {
 	case ledger.File:
-		return fmt.Sprintf("%d bytes", s.Size)
+		return plural(int(s.Size), "byte")
 	case ledger.Link:
 		return "link to " + visible(s.Target)
 	case ledger.Absent, ledger.Folder, ledger.Other:
@@ -286,6 +284,6 @@ func (a *app) undo(w *owned, files ledger.Files, id string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	a.printf("Took back %s (%d paths), as the change %s.\n", plan.Entry.ID, len(plan.Steps), done)
+	a.printf("Took back %s (%s), as the change %s.\n", plan.Entry.ID, plural(len(plan.Steps), "path"), done)
 	return nil
 }

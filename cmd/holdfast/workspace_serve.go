@@ -134,7 +134,7 @@ func (a *app) banner(w *openedWorkspace) {
 		add("rules", "none: reading is allowed, everything else is refused")
 	}
 	for _, c := range s.Specs {
-		add("contract", fmt.Sprintf("%d rules (%s)", len(c.Rules), c.At.File))
+		add("contract", fmt.Sprintf("%s (%s)", plural(len(c.Rules), "rule"), c.At.File))
 	}
 	add("hooks", hooksWord(s))
 	add("audit", w.journal.place)

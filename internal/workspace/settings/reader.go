@@ -151,7 +151,7 @@ func (r *reader) err() error {
 	}
 	shown, hint := r.problems, "Put the file right; nothing starts before."
 	if len(shown) > maxProblems {
-		hint = fmt.Sprintf("%d more mistakes are not shown. %s", len(shown)-maxProblems, hint)
+		hint = fmt.Sprintf("Not shown: %s. %s", fault.Plural(len(shown)-maxProblems, "more mistake"), hint)
 		shown = shown[:maxProblems]
 	}
 	return &Problem{At: r.place(r.first), fault: fault.New(fault.BadInput, strings.Join(shown, "\n"), hint)}

@@ -125,7 +125,7 @@ func (t *Trail) Healthy() error {
 		return unwritable(err)
 	}
 	if t.lost > 0 {
-		return fault.New(fault.Storage, fmt.Sprintf("the audit lacks %d entries that could not be written", t.lost), "Start the workspace again.")
+		return fault.New(fault.Storage, fmt.Sprintf("the audit lacks %s that could not be written", fault.Plural(t.lost, "entry")), "Start the workspace again.")
 	}
 	return nil
 }

@@ -170,16 +170,25 @@ func invalidToken() *Refusal {
 // longestEcho is how much of an unknown name is given back, in characters.
 const longestEcho = 128
 
-// unknown refuses a name that does not exist. It is also the whole answer for what
-// is outside the caller's scope, byte for byte, so that nobody learns what exists.
-func unknown(name string) *Refusal {
+// ListAgain is what to do about a name that does not exist where tools come from
+// servers.
+const ListAgain = "List the tools again; a person can show them with: holdfast tool list"
+
+// Unknown refuses a name that does not exist. It is also the whole answer for what
+// is outside the caller's scope, byte for byte, so that nobody learns what exists: near,
+// the name that was probably meant, and remedy say nothing but what the caller may see.
+func Unknown(name, near, remedy string) *Refusal {
 	if runes := []rune(name); len(runes) > longestEcho {
 		name = string(runes[:longestEcho]) + "..."
 	}
+	end := "."
+	if near != "" {
+		end = "; did you mean " + strconv.Quote(near) + "?"
+	}
 	return &Refusal{
 		Class: ToolUnknown, Reasons: []Reason{ToolUnknown},
-		Text:   "Refused: there is no " + strconv.Quote(strings.ToValidUTF8(name, "?")) + " here.",
-		Remedy: "List the tools again; a person can show them with: holdfast tool list",
+		Text:   "Refused: there is no " + strconv.Quote(strings.ToValidUTF8(name, "?")) + " here" + end,
+		Remedy: remedy,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,7 +102,7 @@ func gist(e admin.AuditEntry) string {
 	case e.Call == nil:
 		return ""
 	case e.Call.Refused != "":
-		return e.Call.Caller + ": " + strings.Join(e.Call.Reasons, " ")
+		return strings.Join(slices.DeleteFunc([]string{e.Call.Caller + ": " + strings.Join(e.Call.Reasons, " "), e.Call.Rule, e.Call.RuleAt}, func(s string) bool { return s == "" }), ", ")
 	case e.Call.Outcome != "":
 		return fmt.Sprintf("%s: %s in %.1f ms, %s", e.Call.Caller, e.Call.Outcome, e.Call.Duration, plural(e.Call.ResultBytes, "byte"))
 	}

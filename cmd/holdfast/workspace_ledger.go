@@ -55,16 +55,32 @@ func (w *owned) shown(path string) string {
 }
 
 func (a *app) workspaceLogCommand() *cobra.Command {
-	w, n, verify := &owned{}, 0, false
+	w, n, verify, refused := &owned{}, 0, false, false
 	c := w.flags(&cobra.Command{
-		Use: "log", Short: "List what calls changed, newest first", Args: takes(),
+		Use: "log", Short: "List what calls changed, or with --refused what was refused", Args: takes(),
+		Long: `List what calls changed, the newest first. With --refused, which calls were refused
+instead, and why: by stage and, where one decided, by rule. Arguments are not in the
+audit, so that they are not shown; what a call would come to now is said by
+` + "`holdfast workspace check`" + `.
+
+A workspace that the gateway runs writes its refusals into the gateway's audit:
+` + "`holdfast audit list --type call.refused --server NAME`" + `.`,
 		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case verify && refused:
+				return usage("--verify and --refused exclude each other", "`holdfast workspace log --help` says what they do")
+			case n < 1:
+				return usage(fmt.Sprintf("-n %d lists nothing", n), "give a number of 1 or more")
+			}
 			if err := w.open(a); err != nil {
 				return err
 			}
 			defer w.ledger.Close()
-			if verify {
+			switch {
+			case verify:
 				return a.verifyTrails(filepath.Join(w.state, auditName))
+			case refused:
+				return a.refusedLog(w, n)
 			}
 			entries, broken, err := w.ledger.Entries(n)
 			if err != nil {
@@ -89,6 +105,7 @@ func (a *app) workspaceLogCommand() *cobra.Command {
 		},
 	})
 	c.Flags().IntVarP(&n, "lines", "n", 50, "how many entries")
+	c.Flags().BoolVar(&refused, "refused", false, "list the calls that were refused instead, and why")
 	c.Flags().BoolVar(&verify, "verify", false, "check the audit files of this workspace instead")
 	return c
 }

@@ -56,6 +56,7 @@ asked about is refused, with the rule that would allow it.
   holdfast workspace -C ~/project
   holdfast workspace check Bash '{"command": "npm test"}'   explains a decision
   holdfast workspace log                                    shows what was changed
+  holdfast workspace log --refused                          shows what was refused, and why
   holdfast workspace undo ID                                takes it back
 
 Standard error tells at the start what counts. Standard output carries MCP alone.`

@@ -18,6 +18,9 @@ type Refusal struct {
 	Tool    string
 	Text    string // one sentence: what was refused and why
 	Remedy  string
+
+	// For the audit alone: the rule that decided, as its owner wrote it, and where it stands.
+	Rule, RuleAt string
 }
 
 func (r *Refusal) Error() string { return r.Text }
@@ -35,6 +38,8 @@ type Objection struct {
 	Stage  Reason // ByArguments and so on; empty when none of them decided
 	Reason string // a sentence
 	Remedy string // what a person can do; empty when nothing
+
+	Rule, RuleAt string // the rule that decided, and where it stands; empty when none did
 }
 
 // Object makes the refusal of a call that rules refused. Unlike Refuse it says the
@@ -47,7 +52,7 @@ func Object(e Entry, o Objection) *Refusal {
 	if o.Reason != "" {
 		r.Text = "Refused: " + o.Reason
 	}
-	r.Remedy = o.Remedy
+	r.Remedy, r.Rule, r.RuleAt = o.Remedy, o.Rule, o.RuleAt
 	return r
 }
 

@@ -197,7 +197,11 @@ func (w *openedWorkspace) warnings() []string {
 	if ok, why := w.search.Offered(); !ok {
 		lines = append(lines, "Grep is not offered: "+why+". Install ripgrep.")
 	}
+	if note := w.settings.OuterNote(); note != "" {
+		lines = append(lines, note)
+	}
 	lines = append(lines, w.settings.Ignored...)
+	lines = append(lines, w.settings.MatcherCautions()...)
 	lines = append(lines, w.settings.HookCautions()...)
 	for _, path := range append(slices.Clone(w.settings.Sandbox.Readable), w.settings.Sandbox.Writable...) {
 		if _, err := os.Stat(path); err != nil {

@@ -48,17 +48,19 @@ func (s *Settings) MatcherCautions() []string {
 // than names and matches none. Tools of other servers may have any name behind mcp__.
 func strangers(matcher string) []string {
 	m, err := ParseMatcher(matcher)
-	if err != nil || strings.Contains(matcher, "mcp__") {
+	if err != nil || matcher == "" || matcher == "*" {
 		return nil
 	}
 	known := append(slices.Clone(ownTools), otherTools...)
 	if !plainMatcher.MatchString(matcher) {
-		if slices.ContainsFunc(known, m.Match) {
+		if strings.Contains(matcher, "mcp__") || slices.ContainsFunc(known, m.Match) {
 			return nil
 		}
 		return []string{matcher}
 	}
-	return slices.DeleteFunc(strings.Split(matcher, "|"), func(name string) bool { return slices.Contains(known, name) })
+	return slices.DeleteFunc(strings.Split(matcher, "|"), func(name string) bool {
+		return strings.HasPrefix(name, "mcp__") || slices.Contains(known, name)
+	})
 }
 
 // meant is the tool of a workspace that a name probably means.

@@ -17,6 +17,7 @@ func TestMatcherCautions(t *testing.T) {
 		"Shell":       `"Shell" Bash?`,
 		"Bash|edit":   `"edit" Edit?`,
 		"bash|Wirte":  `"bash" Bash?; "Wirte" Write?`,
+		"mcp__x|Shel": `"Shel" the tools are`,
 		"bash.*":      `"bash.*" Bash?`,
 		"(read|grep)": `"(read|grep)" the tools are`,
 		"send_mail":   `"send_mail" the tools are`,

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,11 +102,11 @@ func gist(e admin.AuditEntry) string {
 	case e.Call == nil:
 		return ""
 	case e.Call.Refused != "":
-		return e.Call.Caller + ": " + strings.Join(e.Call.Reasons, " ")
+		return strings.Join(slices.DeleteFunc([]string{e.Call.Caller + ": " + strings.Join(e.Call.Reasons, " "), e.Call.Rule, e.Call.RuleAt}, func(s string) bool { return s == "" }), ", ")
 	case e.Call.Outcome != "":
-		return fmt.Sprintf("%s: %s in %.1f ms, %d bytes", e.Call.Caller, e.Call.Outcome, e.Call.Duration, e.Call.ResultBytes)
+		return fmt.Sprintf("%s: %s in %.1f ms, %s", e.Call.Caller, e.Call.Outcome, e.Call.Duration, plural(e.Call.ResultBytes, "byte"))
 	}
-	return fmt.Sprintf("%s: %s, %d bytes", e.Call.Caller, e.Call.Class, e.Call.ArgsBytes)
+	return fmt.Sprintf("%s: %s, %s", e.Call.Caller, e.Call.Class, plural(e.Call.ArgsBytes, "byte"))
 }
 
 func (a *app) auditShowCommand() *cobra.Command {
@@ -193,18 +194,11 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 					"keep a copy of the data directory before anything else")
 			}
 			if !a.json {
-				a.printf("The chain verifies: %s, head %s\n", entriesWord(v.Entries), v.Head)
+				a.printf("The chain verifies: %s, head %s\n", plural(int(v.Entries), "entry"), v.Head)
 			}
 			return nil
 		},
 	}
-}
-
-func entriesWord(n int64) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
 }
 
 func (a *app) auditExportCommand() *cobra.Command {

@@ -113,7 +113,11 @@ func (a *app) contracts(at place) ([]policy.ContractSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return settings.ReadContracts(o)
+	specs, err := settings.ReadContracts(o)
+	if err == nil && !a.json {
+		a.noteOuter(o.Dir, o.Home)
+	}
+	return specs, err
 }
 
 // contractView is a contract with --json.

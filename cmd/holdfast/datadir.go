@@ -76,7 +76,7 @@ func (a *app) configFile() string {
 // could lock out who else needs it.
 func prepareDataDirectory(dir string) error {
 	if n := len(socketPath(dir)); n > maxSocketPath {
-		return fault.New(fault.BadInput, fmt.Sprintf("the path of the data directory is %d characters too long for a socket in it", n-maxSocketPath), "give a shorter --data-dir")
+		return fault.New(fault.BadInput, fmt.Sprintf("the path of the data directory is %s too long for a socket in it", plural(n-maxSocketPath, "character")), "give a shorter --data-dir")
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

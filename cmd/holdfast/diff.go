@@ -129,7 +129,7 @@ func (p *diffPrinter) add(c offline.Compared) error {
 	shown := c.Lines[:min(len(c.Lines), mostQuiet)]
 	p.lines(shown)
 	if more := len(c.Lines) - len(shown); more > 0 {
-		p.printf("           %s\n", p.style(dim, fmt.Sprintf("and %d more changes, which pass; --json shows all", more)))
+		p.printf("           %s\n", p.style(dim, fmt.Sprintf("and %s, which pass; --json shows all", plural(more, "more change"))))
 	}
 	return nil
 }

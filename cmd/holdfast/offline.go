@@ -27,7 +27,7 @@ func (a *app) openListing(path string) (*offline.Listing, error) {
 		a.notef("note: %s says that another page of tools follows, which is not in it\n", visible(path))
 	}
 	if l.Len() > approval.MaxTools {
-		a.notef("note: %s has %d tools; a daemon takes %d of a server\n", visible(path), l.Len(), approval.MaxTools)
+		a.notef("note: %s has %s; a daemon takes %d of a server\n", visible(path), plural(l.Len(), "tool"), approval.MaxTools)
 	}
 	return l, nil
 }

@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode/utf16"
+
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 // printJSON prints an answer in its stable shape.
@@ -106,12 +108,7 @@ func yesNo(b bool) string {
 }
 
 // plural gives "1 tool" or "3 tools".
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
+func plural(n int, one string) string { return fault.Plural(n, one) }
 
 // styleErr is style for standard error.
 func (a *app) styleErr(code, s string) string {

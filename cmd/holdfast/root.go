@@ -95,6 +95,9 @@ func (a *app) commands(first string) []*cobra.Command {
 func group(use, short string, children ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: known, RunE: showHelp}
 	c.AddCommand(children...)
+	help := helpCommand(c) // `holdfast server help` is `holdfast help server`
+	help.Hidden = true
+	c.AddCommand(help)
 	return c
 }
 
@@ -115,6 +118,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				}
 				return known(root, args)
 			}
+			c.InitDefaultHelpFlag() // as --help does, so that both say the same
 			return c.Help()
 		},
 	}

@@ -81,6 +81,7 @@ func (a *app) trust(o settings.Options, yes bool) error {
 	}
 	if !a.json {
 		a.showGrants(r)
+		a.noteOuter(o.Dir, o.Home)
 	}
 	if !yes {
 		if a.json || !isTerminal(a.in) {

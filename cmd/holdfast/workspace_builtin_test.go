@@ -94,7 +94,7 @@ func countWrites(t *testing.T, out []byte) (writes, refused int) {
 	var audit struct {
 		Items []struct {
 			Type, Server, Name string
-			Call               struct{ Refused string }
+			Call               struct{ Refused, Rule string }
 		}
 	}
 	if err := json.Unmarshal(out, &audit); err != nil {
@@ -105,7 +105,7 @@ func countWrites(t *testing.T, out []byte) (writes, refused int) {
 		case e.Server != "project" || e.Name != "Write":
 		case e.Type == "call.outcome":
 			writes++
-		case e.Call.Refused == "refused_by_rules":
+		case e.Call.Refused == "refused_by_rules" && e.Call.Rule == "protected:.git":
 			refused++
 		}
 	}

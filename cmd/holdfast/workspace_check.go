@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
+	"github.com/holdfast-mcp/holdfast/internal/workspace/settings"
 )
 
 func (a *app) workspaceCheckCommand() *cobra.Command {
@@ -26,7 +28,8 @@ as JSON text, or - for standard input:
 
   holdfast workspace check Bash '{"command": "npm test && git push"}'
 
-Exits with 0 when the call would be allowed, 1 when it would be refused, and 2
+Whether Bash and Grep would be offered here at all is noted beside it; for that the
+sandbox is tried, with no command of yours. Exits with 0 when the call would be allowed, 1 when it would be refused, and 2
 when a server would not start. With --json it prints one line.`,
 		Args: takes("TOOL", "ARGS"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -48,8 +51,12 @@ when a server would not start. With --json it prints one line.`,
 			if v.Stage == string(policy.StageArguments) && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 				a.notef("Arguments are JSON, as in: holdfast workspace check Bash '{\"command\": \"npm test\"}'\n")
 			}
+			if !a.json && v.Starts() {
+				a.noteOffer(c.Context(), v.Settings, args[0])
+				a.noteMasked(v, args[0])
+			}
 			if s := v.Settings; s != nil && !hooks && len(s.Hooks) > 0 && !s.HooksOff {
-				a.notef("Hooks were not asked (there are %d); --hooks runs them.\n", len(s.Hooks))
+				a.notef("Hooks were not asked (%s); --hooks runs them.\n", plural(len(s.Hooks), "hook"))
 			}
 			switch {
 			case !v.Starts():
@@ -125,8 +132,16 @@ func (a *app) noteSettings(v judge.Verdict) {
 	if s.Clamp.From != "" {
 		a.notef("%s in %s:%d counts as %s: nobody is here to watch; --mode is the way out\n", s.Clamp.From, visible(s.Clamp.At.File), s.Clamp.At.Line, s.Clamp.To)
 	}
-	for _, line := range s.Ignored {
-		a.notef("%s\n", paragraph(line))
+	a.noteOuter(s.Dir, s.Home)
+	for _, line := range slices.Concat(s.Ignored, s.MatcherCautions()) {
+		a.notef("%s\n", paragraph(visible(line)))
+	}
+}
+
+// noteOuter tells of rules above a folder that do not count in it.
+func (a *app) noteOuter(dir, home string) {
+	if note := settings.OuterNote(dir, home); note != "" {
+		a.notef("%s\n", paragraph(visible(note)))
 	}
 }
 

@@ -31,7 +31,7 @@ func (a *app) printDiffs(w *owned, changes []ledger.Change, back bool) {
 		a.printf("\n")
 		for i, line := range lines[min(1, len(lines)):] { // the first says "diff"
 			if i == maxDiffLines {
-				a.printf("... and %d lines more\n", len(lines)-1-maxDiffLines)
+				a.printf("... and %s\n", plural(len(lines)-1-maxDiffLines, "more line"))
 				break
 			}
 			a.printf("%s\n", a.diffLine(visible(line)))

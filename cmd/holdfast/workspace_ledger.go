@@ -55,23 +55,39 @@ func (w *owned) shown(path string) string {
 }
 
 func (a *app) workspaceLogCommand() *cobra.Command {
-	w, n, verify := &owned{}, 0, false
+	w, n, verify, refused := &owned{}, 0, false, false
 	c := w.flags(&cobra.Command{
-		Use: "log", Short: "List what calls changed, newest first", Args: takes(),
+		Use: "log", Short: "List what calls changed, or with --refused what was refused", Args: takes(),
+		Long: `List what calls changed, the newest first. With --refused, which calls were refused
+instead, and why: by stage and, where one decided, by rule. Arguments are not in the
+audit, so that they are not shown; what a call would come to now is said by
+` + "`holdfast workspace check`" + `.
+
+A workspace that the gateway runs writes its refusals into the gateway's audit:
+` + "`holdfast audit list --type call.refused --server NAME`" + `.`,
 		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case verify && refused:
+				return usage("--verify and --refused exclude each other", "`holdfast workspace log --help` says what they do")
+			case n < 1:
+				return usage(fmt.Sprintf("-n %d lists nothing", n), "give a number of 1 or more")
+			}
 			if err := w.open(a); err != nil {
 				return err
 			}
 			defer w.ledger.Close()
-			if verify {
+			switch {
+			case verify:
 				return a.verifyTrails(filepath.Join(w.state, auditName))
+			case refused:
+				return a.refusedLog(w, n)
 			}
 			entries, broken, err := w.ledger.Entries(n)
 			if err != nil {
 				return err
 			}
 			if broken > 0 {
-				a.notef("%d entries of the ledger can't be read.\n", broken)
+				a.notef("Of the ledger %s can't be read.\n", plural(broken, "entry"))
 			}
 			if a.json {
 				return a.printJSON(list[ledger.Entry]{entries})
@@ -89,6 +105,7 @@ func (a *app) workspaceLogCommand() *cobra.Command {
 		},
 	})
 	c.Flags().IntVarP(&n, "lines", "n", 50, "how many entries")
+	c.Flags().BoolVar(&refused, "refused", false, "list the calls that were refused instead, and why")
 	c.Flags().BoolVar(&verify, "verify", false, "check the audit files of this workspace instead")
 	return c
 }
@@ -113,7 +130,7 @@ func (a *app) verifyTrails(folder string) error {
 			a.printf("%s: %s\n", visible(filepath.Base(path)), paragraph(err.Error()))
 			continue
 		}
-		a.printf("%s: %d entries, unbroken\n", visible(filepath.Base(path)), n)
+		a.printf("%s: %s, unbroken\n", visible(filepath.Base(path)), plural(int(n), "entry"))
 	}
 	return broken
 }
@@ -131,10 +148,8 @@ func changeGist(e ledger.Entry) string {
 		return "not ended"
 	case len(e.Changes)+e.Missed == 0:
 		return "nothing"
-	case len(e.Changes)+e.Missed == 1:
-		return "1 path"
 	}
-	return fmt.Sprintf("%d paths", len(e.Changes)+e.Missed)
+	return plural(len(e.Changes)+e.Missed, "path")
 }
 
 func (a *app) workspaceShowCommand() *cobra.Command {
@@ -212,7 +227,7 @@ func (a *app) showChange(w *owned, e ledger.Entry) {
 		a.table([]string{"PATH", "BEFORE", "AFTER", "NOT KEPT, BECAUSE"}, rows)
 	}
 	if e.Missed > 0 {
-		a.printf("%d more paths were changed.\n", e.Missed)
+		a.printf("Not listed: %s that changed too.\n", plural(e.Missed, "more path"))
 	}
 	a.printDiffs(w, e.Changes, false)
 	for name, paths := range map[string][]string{"Ignored by git, changed": e.Ignored, "Moved away, for it may not be made": e.Withheld} {
@@ -225,7 +240,7 @@ func (a *app) showChange(w *owned, e ledger.Entry) {
 func stateWord(s ledger.State) string {
 	switch s.Kind {
 	case ledger.File:
-		return fmt.Sprintf("%d bytes", s.Size)
+		return plural(int(s.Size), "byte")
 	case ledger.Link:
 		return "link to " + visible(s.Target)
 	case ledger.Absent, ledger.Folder, ledger.Other:
@@ -286,6 +301,6 @@ func (a *app) undo(w *owned, files ledger.Files, id string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	a.printf("Took back %s (%d paths), as the change %s.\n", plan.Entry.ID, len(plan.Steps), done)
+	a.printf("Took back %s (%s), as the change %s.\n", plan.Entry.ID, plural(len(plan.Steps), "path"), done)
 	return nil
 }

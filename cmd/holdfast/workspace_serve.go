@@ -56,6 +56,7 @@ asked about is refused, with the rule that would allow it.
   holdfast workspace -C ~/project
   holdfast workspace check Bash '{"command": "npm test"}'   explains a decision
   holdfast workspace log                                    shows what was changed
+  holdfast workspace log --refused                          shows what was refused, and why
   holdfast workspace undo ID                                takes it back
 
 Standard error tells at the start what counts. Standard output carries MCP alone.`
@@ -134,7 +135,7 @@ func (a *app) banner(w *openedWorkspace) {
 		add("rules", "none: reading is allowed, everything else is refused")
 	}
 	for _, c := range s.Specs {
-		add("contract", fmt.Sprintf("%d rules (%s)", len(c.Rules), c.At.File))
+		add("contract", fmt.Sprintf("%s (%s)", plural(len(c.Rules), "rule"), c.At.File))
 	}
 	add("hooks", hooksWord(s))
 	add("audit", w.journal.place)
@@ -196,7 +197,11 @@ func (w *openedWorkspace) warnings() []string {
 	if ok, why := w.search.Offered(); !ok {
 		lines = append(lines, "Grep is not offered: "+why+". Install ripgrep.")
 	}
+	if note := w.settings.OuterNote(); note != "" {
+		lines = append(lines, note)
+	}
 	lines = append(lines, w.settings.Ignored...)
+	lines = append(lines, w.settings.MatcherCautions()...)
 	lines = append(lines, w.settings.HookCautions()...)
 	for _, path := range append(slices.Clone(w.settings.Sandbox.Readable), w.settings.Sandbox.Writable...) {
 		if _, err := os.Stat(path); err != nil {

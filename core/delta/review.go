@@ -56,7 +56,7 @@ func (g Gate) Review(approved, live contract.Contract) []Line {
 		c.lines = append(c.lines, Line{Sentence: "Nothing changed but the order or the spelling of what is declared."})
 	}
 	if c.left > 0 {
-		c.lines = append(c.lines, Line{Sentence: fmt.Sprintf("And %d more changes, which are not held.", c.left)})
+		c.lines = append(c.lines, Line{Sentence: fmt.Sprintf("More changes that are not held: %d.", c.left)})
 	}
 	return c.lines
 }

@@ -121,7 +121,7 @@ func TestReviewOfWhatCantBeJudged(t *testing.T) {
 func TestReviewOfManyQuietChanges(t *testing.T) {
 	approved, live := largeTool(1500, "one"), largeTool(1500, "two")
 	lines := checkReview(t, Gate{}, approved, live)
-	if n := len(lines); n != maxQuiet+1 || lines[n-1].Sentence != "And 500 more changes, which are not held." {
+	if n := len(lines); n != maxQuiet+1 || lines[n-1].Sentence != "More changes that are not held: 500." {
 		t.Errorf("%d lines, the last is %+v", n, lines[n-1])
 	}
 }

@@ -31,7 +31,7 @@ func Admit(c *Catalogue, r Request) (Permit, *Refusal) {
 	}
 	e, found := c.ResolveKind(r.Face, kind, r.Name)
 	if !found || !r.Caller.Scope.contains(&e) {
-		return Permit{}, unknown(r.Name)
+		return Permit{}, Unknown(r.Name, "", ListAgain)
 	}
 	if e.Reason != Ready {
 		return Permit{}, refuse(e, e.Reasons, "")

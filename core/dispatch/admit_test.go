@@ -209,6 +209,20 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
+// What was probably meant is said of a name that does not exist, however odd the name is.
+func TestUnknown(t *testing.T) {
+	for _, c := range []struct{ name, near, text string }{
+		{"bash", "Bash", `Refused: there is no "bash" here; did you mean "Bash"?`},
+		{"a\xff\n", "", `Refused: there is no "a?\n" here.`},
+		{strings.Repeat("é", 200), "", `Refused: there is no "` + strings.Repeat("é", longestEcho) + `..." here.`},
+	} {
+		r := Unknown(c.name, c.near, "Call another.")
+		if r.Class != ToolUnknown || len(r.Reasons) != 1 || r.Server != "" || r.Text != c.text || r.Remedy != "Call another." {
+			t.Errorf("%q: %+v", c.name, r)
+		}
+	}
+}
+
 func admitted(t *testing.T) (Permit, contract.Digest) {
 	t.Helper()
 	r := approvedTool("s", "t")

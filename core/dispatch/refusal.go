@@ -18,6 +18,9 @@ type Refusal struct {
 	Tool    string
 	Text    string // one sentence: what was refused and why
 	Remedy  string
+
+	// For the audit alone: the rule that decided, as its owner wrote it, and where it stands.
+	Rule, RuleAt string
 }
 
 func (r *Refusal) Error() string { return r.Text }
@@ -35,6 +38,8 @@ type Objection struct {
 	Stage  Reason // ByArguments and so on; empty when none of them decided
 	Reason string // a sentence
 	Remedy string // what a person can do; empty when nothing
+
+	Rule, RuleAt string // the rule that decided, and where it stands; empty when none did
 }
 
 // Object makes the refusal of a call that rules refused. Unlike Refuse it says the
@@ -47,7 +52,7 @@ func Object(e Entry, o Objection) *Refusal {
 	if o.Reason != "" {
 		r.Text = "Refused: " + o.Reason
 	}
-	r.Remedy = o.Remedy
+	r.Remedy, r.Rule, r.RuleAt = o.Remedy, o.Rule, o.RuleAt
 	return r
 }
 
@@ -170,16 +175,25 @@ func invalidToken() *Refusal {
 // longestEcho is how much of an unknown name is given back, in characters.
 const longestEcho = 128
 
-// unknown refuses a name that does not exist. It is also the whole answer for what
-// is outside the caller's scope, byte for byte, so that nobody learns what exists.
-func unknown(name string) *Refusal {
+// ListAgain is what to do about a name that does not exist where tools come from
+// servers.
+const ListAgain = "List the tools again; a person can show them with: holdfast tool list"
+
+// Unknown refuses a name that does not exist. It is also the whole answer for what
+// is outside the caller's scope, byte for byte, so that nobody learns what exists: near,
+// the name that was probably meant, and remedy say nothing but what the caller may see.
+func Unknown(name, near, remedy string) *Refusal {
 	if runes := []rune(name); len(runes) > longestEcho {
 		name = string(runes[:longestEcho]) + "..."
 	}
+	end := "."
+	if near != "" {
+		end = "; did you mean " + strconv.Quote(near) + "?"
+	}
 	return &Refusal{
 		Class: ToolUnknown, Reasons: []Reason{ToolUnknown},
-		Text:   "Refused: there is no " + strconv.Quote(strings.ToValidUTF8(name, "?")) + " here.",
-		Remedy: "List the tools again; a person can show them with: holdfast tool list",
+		Text:   "Refused: there is no " + strconv.Quote(strings.ToValidUTF8(name, "?")) + " here" + end,
+		Remedy: remedy,
 	}
 }
 

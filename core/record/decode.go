@@ -327,6 +327,10 @@ func (r *reader) call(c *Call, name string) bool {
 		c.Refused = r.text()
 	case "reasons":
 		c.Reasons = r.texts()
+	case "rule":
+		c.Rule = r.text()
+	case "rule_at":
+		c.RuleAt = r.text()
 	default:
 		return false
 	}

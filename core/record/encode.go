@@ -259,4 +259,6 @@ func (w *writer) call(c Call) {
 	w.number("duration_ns", int64(c.Duration))
 	w.text("refused", c.Refused)
 	w.texts("reasons", c.Reasons)
+	w.text("rule", c.Rule)
+	w.text("rule_at", c.RuleAt)
 }

@@ -127,4 +127,6 @@ type Call struct {
 	// of a refusal:
 	Refused string   // the refusal's class
 	Reasons []string // all that failed
+	Rule    string   // the rule that decided, as its owner wrote it; empty when none did
+	RuleAt  string   // where that stands: layer, file and line
 }

@@ -52,7 +52,9 @@ func samples() []Entry {
 	intent.Call = &Call{ID: "c1", Caller: "ci", Face: "direct", Class: "write", Approved: approved.Digest(), Live: live.Digest(), ArgsSHA256: "ab", ArgsBytes: 12}
 	outcome.Call = &Call{ID: "c1", Outcome: "ok", ResultBytes: 1 << 40, Duration: 1500 * time.Millisecond}
 	refusal.Call = &Call{ID: "c2", Refused: "tool_changed", Reasons: []string{"tool_changed", "server_disabled"}}
-	return []Entry{held, first, tooLarge, added, settings, token, pass, intent, outcome, refusal}
+	ruled := head(TypeRefusal, Agent, "local")
+	ruled.Call = &Call{ID: "c3", Refused: "refused_by_rules", Reasons: []string{"refused_by_rules", "by_rules"}, Rule: "Bash(rm *)", RuleAt: "user, /owner/settings.json line 4"}
+	return []Entry{held, first, tooLarge, added, settings, token, pass, intent, outcome, refusal, ruled}
 }
 
 // asRead is e as it comes back: contracts as Ref, time in UTC to the microsecond.

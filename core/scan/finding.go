@@ -58,7 +58,7 @@ func (r *reading) tell(hits []hit) {
 	}
 	last := r.finding(rest[0])
 	last.Tier = tier
-	last.Evidence = fmt.Sprintf("and %d more places (%s)", len(rest), hex.EncodeToString(sum.Sum(nil)[:8]))
+	last.Evidence = fmt.Sprintf("more places: %d (%s)", len(rest), hex.EncodeToString(sum.Sum(nil)[:8]))
 	r.settled = append(r.settled, last)
 }
 

@@ -83,11 +83,11 @@ func TestManyPlaces(t *testing.T) {
 		return v.Findings[len(v.Findings)-1]
 	}
 	a, b := last(mostHits+2, false), last(mostHits+3, false)
-	if a == b || !strings.HasPrefix(a.Evidence, "and 2 more places (") || a.Tier != Hard {
+	if a == b || !strings.HasPrefix(a.Evidence, "more places: 2 (") || a.Tier != Hard {
 		t.Errorf("%+v\n%+v", a, b)
 	}
 	last(mostHits, false)
-	if c := last(mostHits+2, true); c.Tier != Soft || !strings.HasPrefix(c.Evidence, "and 2 more") {
+	if c := last(mostHits+2, true); c.Tier != Soft || !strings.HasPrefix(c.Evidence, "more places: 2 (") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -67,6 +67,8 @@ type AuditCall struct {
 	Duration    float64  `json:"duration_ms,omitempty"`
 	Refused     string   `json:"refused,omitempty"`
 	Reasons     []string `json:"reasons,omitempty"`
+	Rule        string   `json:"rule,omitempty" doc:"The rule of a workspace that decided, as its owner wrote it"`
+	RuleAt      string   `json:"rule_at,omitempty" doc:"Where that rule stands"`
 }
 
 // entryOf shows an entry; full adds the texts of contracts.
@@ -91,6 +93,7 @@ func entryOf(e record.Entry, full bool) AuditEntry {
 			ID: c.ID, Caller: c.Caller, Face: c.Face, Class: c.Class, Approved: string(c.Approved), Live: string(c.Live),
 			ArgsSHA256: c.ArgsSHA256, ArgsBytes: c.ArgsBytes, Outcome: c.Outcome, ResultBytes: c.ResultBytes,
 			Duration: float64(c.Duration.Microseconds()) / 1000, Refused: c.Refused, Reasons: c.Reasons,
+			Rule: c.Rule, RuleAt: c.RuleAt,
 		}
 	}
 	return v

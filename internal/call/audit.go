@@ -11,6 +11,7 @@ import (
 
 const (
 	maxAsked  = 200  // bytes of the name of a tool that does not exist, in the audit
+	maxRule   = 1000 // bytes of a rule in the audit
 	maxLogged = 2000 // bytes of an error in the log: a server's words may be in it
 )
 
@@ -74,6 +75,8 @@ func (j *journey) writeRefusal(r *dispatch.Refusal) {
 	for i, reason := range r.Reasons {
 		e.Call.Reasons[i] = string(reason)
 	}
+	// The owner's words: what the agent sent, and what a hook said of it, is not written.
+	e.Call.Rule, e.Call.RuleAt = bounded(r.Rule, maxRule), bounded(r.RuleAt, maxRule)
 	j.desk.o.Journal.Enqueue(e)
 }
 

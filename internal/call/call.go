@@ -11,17 +11,21 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-mcp/holdfast/core/approval"
 	"github.com/holdfast-mcp/holdfast/core/contract"
 	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/core/record"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
 // Tools is the catalogue and its freshness (intake). Both are called for every
 // call: Catalogue is a load of a pointer, and Fresh is cheap while the server's
-// last pass is recent.
+// last pass is recent. Lost is what to do, a sentence, about a name that no tool has
+// that the caller may see; offered are the names of those.
 type Tools interface {
 	Catalogue() *dispatch.Catalogue
 	Fresh(ctx context.Context, server string) error
+	Lost(name string, offered []string) string
 }
 
 // Upstream runs calls; it spends the permit before anything is sent. An error that
@@ -174,7 +178,11 @@ func (j *journey) ask() *dispatch.Refusal {
 		Name:    j.r.Name,
 		Variant: j.r.Variant,
 	})
-	if refusal != nil {
+	switch {
+	case refusal == nil:
+	case refusal.Class == dispatch.ToolUnknown && refusal.Server == "":
+		return j.lost()
+	default:
 		return refusal
 	}
 	granted, ok := permit.Granted()
@@ -183,6 +191,20 @@ func (j *journey) ask() *dispatch.Refusal {
 	}
 	j.permit, j.granted = permit, granted
 	return nil
+}
+
+// lost refuses a name that no tool has, or none that the caller may see: by what it may
+// see alone.
+func (j *journey) lost() *dispatch.Refusal {
+	var offered []string
+	for _, e := range j.catalogue.Ready(j.r.Face, approval.Tool, j.r.Caller) {
+		name := e.Direct
+		if j.r.Face.Server != "" {
+			name = e.Own
+		}
+		offered = append(offered, name)
+	}
+	return dispatch.Unknown(j.r.Name, fault.Nearest(j.r.Name, offered), j.desk.o.Tools.Lost(j.r.Name, offered))
 }
 
 // check reads the arguments and holds them against the approved input schema.

@@ -43,6 +43,10 @@ type world struct {
 
 func (w *world) Catalogue() *dispatch.Catalogue { return w.catalogue.Load() }
 
+func (w *world) Lost(name string, offered []string) string {
+	return fmt.Sprintf("lost %s among %v", name, offered)
+}
+
 func (w *world) Fresh(context.Context, string) error {
 	w.mu.Lock()
 	w.asked++

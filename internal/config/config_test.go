@@ -271,7 +271,7 @@ func TestManyMistakesAreCut(t *testing.T) {
 	if n := strings.Count(err.Error(), "\n") + 1; n != maxProblems {
 		t.Errorf("%d lines", n)
 	}
-	if !strings.Contains(fault.HintOf(err), "10 more mistakes are not shown") {
+	if !strings.Contains(fault.HintOf(err), "Not shown: 10 more mistakes.") {
 		t.Errorf("hint %q", fault.HintOf(err))
 	}
 }

@@ -152,7 +152,7 @@ func (r *reader) fault() error {
 	shown := r.problems
 	hint := "Every key is described in docs/configuration.md."
 	if len(shown) > maxProblems {
-		hint = fmt.Sprintf("%d more mistakes are not shown. %s", len(shown)-maxProblems, hint)
+		hint = fmt.Sprintf("Not shown: %s. %s", fault.Plural(len(shown)-maxProblems, "more mistake"), hint)
 		shown = shown[:maxProblems]
 	}
 	return fault.New(fault.BadInput, strings.Join(shown, "\n"), hint)

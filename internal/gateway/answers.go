@@ -110,7 +110,7 @@ func sentences(parts ...string) string {
 			b.WriteByte(' ')
 		}
 		b.WriteString(p)
-		if last, _ := utf8.DecodeLastRuneInString(p); last != '.' && !strings.Contains(p, ": holdfast ") {
+		if last, _ := utf8.DecodeLastRuneInString(p); last != '.' && last != '?' && !strings.Contains(p, ": holdfast ") {
 			b.WriteByte('.')
 		}
 	}

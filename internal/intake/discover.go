@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/approval"
+	"github.com/holdfast-mcp/holdfast/core/dispatch"
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 )
 
@@ -37,6 +38,9 @@ func (i *Intake) Discover(ctx context.Context, server string) error {
 	f, _ := i.join(server, false)
 	return i.wait(ctx, server, f)
 }
+
+// Lost says how the tools are listed.
+func (i *Intake) Lost(string, []string) string { return dispatch.ListAgain }
 
 // Fresh makes sure that the server's tools were listed within the verify interval,
 // taking a pass if need be, one for all that wait; fault.Unverified when it can't.

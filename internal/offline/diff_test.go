@@ -47,7 +47,7 @@ func TestDiff(t *testing.T) {
 		wide  = `{"name":"a","inputSchema":{"type":"object","required":["bcc"]}}`
 		other = `{"name":"c","inputSchema":{"type":"object"}}`
 		said  = `{"name":"a","description":"new","inputSchema":{"type":"object"}}`
-		twice = `{"name":"a","x":1,"x":2}`
+		twice = `{"name":"a","title":"x","title":"y"}`
 		both  = `{"name":"a","description":"new","inputSchema":{"type":"object","required":["bcc"]}}`
 		plain = `{"name":"a","inputSchema":{"type":"object","additionalProperties":false}}`
 	)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,7 +44,8 @@ type Entry struct {
 // Open reads what is at path; "-" is stdin. It takes one tool, an array of tools,
 // {"tools": [...]}, a JSON-RPC response to tools/list, or
 // {"servers": {NAME: any of these but the first}}. What is no JSON is one definition
-// that can't be read, not an error. Errors are faults: not_found and bad_input for
+// that can't be read, not an error; another object is an error, for nothing in it would
+// be looked at. Errors are faults: not_found and bad_input for
 // what is no input, protocol for what can't be a listing, too_large.
 func Open(path string, stdin io.Reader) (*Listing, error) {
 	src, err := openSource(path, stdin)
@@ -160,11 +162,18 @@ type form struct {
 	entries []place
 	more    bool
 	twice   string // a telling member that stands twice
+	foreign string // the first member that no tool has, quoted
+	members int
 }
 
 // telling are the members that say what an object is.
 var telling = []string{
 	"name", "inputSchema", "tools", "nextCursor", "result", "error", "jsonrpc", "servers", "mcpServers", "command", "url",
+}
+
+// ofTool are the members that a tool has (MCP 2025-11-25).
+var ofTool = []string{
+	"name", "title", "description", "icons", "inputSchema", "outputSchema", "annotations", "execution", "_meta",
 }
 
 // split finds out what an input is.
@@ -227,11 +236,14 @@ func (s *splitter) decide(root form, whole func(string) (*Listing, error)) (*Lis
 	_, rpc := root.seen["jsonrpc"]
 	_, config := root.seen["mcpServers"]
 	_, failed := root.seen["error"]
+	_, tools := root.seen["tools"]
 	switch {
-	case schema, named && len(lists) == 0:
+	case schema:
 		return whole("")
 	case config && len(lists) == 0:
 		return nil, notRunning(l.src.name)
+	case len(lists) == 0 && root.members > 0 && root.foreign == "":
+		return whole("") // a tool, although one that lacks something
 	case len(lists) > 1:
 		return nil, unclear(l.src.name, "has "+strings.Join(lists, " and ")+", so it can be read in more than one way")
 	case named && len(lists) > 0:
@@ -240,8 +252,12 @@ func (s *splitter) decide(root form, whole func(string) (*Listing, error)) (*Lis
 		return nil, unclear(l.src.name, "is the error of a server, and lists no tools")
 	case rpc && len(lists) == 0:
 		return nil, unclear(l.src.name, "is a JSON-RPC message that lists no tools")
+	case tools && len(lists) == 0:
+		return nil, unclear(l.src.name, "has tools that are no list")
+	case len(lists) == 0 && root.members == 0:
+		return nil, unclear(l.src.name, "is an empty object: neither a tool nor a list of tools")
 	case len(lists) == 0:
-		return whole("") // a tool, although one without a name
+		return nil, unclear(l.src.name, fmt.Sprintf("is no tool and lists none: it has no inputSchema, and a member %s that no tool has", root.foreign))
 	case lists[0] == "servers" && s.bad != nil:
 		return nil, s.bad
 	}
@@ -255,6 +271,14 @@ func (s *splitter) decide(root form, whole func(string) (*Listing, error)) (*Lis
 func unclear(name, what string) error {
 	return fault.New(fault.Protocol, fmt.Sprintf("%q %s", name, what),
 		`Give one tool, a list of tools, {"tools": [...]}, the answer to tools/list, or {"servers": {NAME: {"tools": [...]}}}.`)
+}
+
+// shownMember is a foreign name for an error, cut and escaped.
+func shownMember(name string) string {
+	if runes := []rune(name); len(runes) > 40 {
+		name = string(runes[:40]) + "..."
+	}
+	return strconv.QuoteToASCII(name)
 }
 
 func notRunning(name string) error {
@@ -279,6 +303,9 @@ func (s *splitter) object(server int, root bool) (form, error) {
 			return f, fmt.Errorf("the name of a member is no string")
 		}
 		kind := s.dec.PeekKind()
+		if f.members++; f.foreign == "" && !slices.Contains(ofTool, name) {
+			f.foreign = shownMember(name)
+		}
 		if slices.Contains(telling, name) {
 			if _, twice := f.seen[name]; twice && f.twice == "" {
 				f.twice = name

@@ -43,7 +43,7 @@ func TestScan(t *testing.T) {
 		"poison":          {"[" + poison + "," + bTool + "]", "/a dangerous complete|/b clean complete"},
 		"no JSON":         {"[", "/ review incomplete " + Unreadable},
 		"a bad tool":      {`[{"name":"x","y":1,"y":2},` + aTool + `]`, "/x review incomplete " + Unreadable + "|/a clean complete"},
-		"no name":         {`{"x":1}`, "/ review complete " + Nameless},
+		"no name":         {`[{"x":1}]`, "/ review complete " + Nameless},
 		"none":            {"[]", ""},
 		"alone":           {copied, "/send_rnail clean complete"},
 		"in one listing":  {"[" + mail + "," + copied + "]", "/send_mail clean complete|/send_rnail clean complete"},

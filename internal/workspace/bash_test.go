@@ -280,9 +280,16 @@ func TestBashIsHeldToTheRules(t *testing.T) {
 func TestNoShell(t *testing.T) {
 	r := newRig(t, setup{user: allowBash, noRg: true})
 	for _, tool := range []string{"Bash", "BashOutput", "KillShell", "Grep"} {
-		if a := r.call(tool, "command", "touch made"); a.refusal == nil || a.refusal.Class != dispatch.ToolUnknown {
-			t.Errorf("%s: %+v", tool, a)
+		a := r.call(tool, "command", "touch made")
+		if a.refusal == nil || a.refusal.Class != dispatch.ToolUnknown {
+			t.Fatalf("%s: %+v", tool, a)
 		}
+		if want := "The tools here are Read, Write, Edit, Glob. " + tool + " is not offered here: the test has none."; a.refusal.Remedy != want {
+			t.Errorf("%q, want %q", a.refusal.Remedy, want)
+		}
+	}
+	if a := r.call("ReadFile"); a.refusal == nil || !strings.HasSuffix(a.refusal.Text, `did you mean "Read"?`) || a.refusal.Remedy != "The tools here are Read, Write, Edit, Glob." {
+		t.Errorf("%+v", a.refusal)
 	}
 	r.absent("made")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,6 +19,7 @@ import (
 type Tools struct {
 	name      string
 	catalogue *dispatch.Catalogue
+	absent    map[string]string // why a tool is not offered
 }
 
 // Tools gives the catalogue of the server, for the desk and the face.
@@ -28,6 +30,15 @@ func (t *Tools) Catalogue() *dispatch.Catalogue { return t.catalogue }
 
 // Fresh is nil: this program can't offer other tools than it does.
 func (t *Tools) Fresh(context.Context, string) error { return nil }
+
+// Lost names the tools that are offered, and why this one is not where it could be.
+func (t *Tools) Lost(name string, offered []string) string {
+	remedy := "The tools here are " + strings.Join(offered, ", ") + "."
+	if why := t.absent[name]; why != "" {
+		remedy += " " + name + " is not offered here: " + strings.TrimSuffix(why, ".") + "."
+	}
+	return remedy
+}
 
 // Apply refuses every act: nobody approves or changes anything here.
 func (t *Tools) Apply(context.Context, string, func(approval.State) (approval.Change, error)) (approval.Change, error) {
@@ -42,14 +53,17 @@ func (t *Tools) entry(tool string) dispatch.Entry {
 // catalogue lists what is offered.
 func (s *Server) catalogue(shell, search bool) *Tools {
 	var records []approval.Record
+	absent := map[string]string{}
 	for _, d := range judge.Definitions() {
 		switch d.Name {
 		case "Bash", "BashOutput", "KillShell":
 			if !shell {
+				absent[d.Name] = s.o.Shell.why
 				continue
 			}
 		case "Grep":
 			if !search {
+				absent[d.Name] = s.o.Search.why
 				continue
 			}
 		}
@@ -62,7 +76,7 @@ func (s *Server) catalogue(shell, search bool) *Tools {
 	}
 	server := approval.Server{Name: s.o.Name, Incarnation: s.o.Session, Version: 1, Named: true, Enabled: true}
 	settings := approval.Settings{ID: "workspace", Unannotated: contract.Destructive}
-	return &Tools{s.o.Name, dispatch.NewCatalogue(settings, []approval.Server{server}, records)}
+	return &Tools{s.o.Name, dispatch.NewCatalogue(settings, []approval.Server{server}, records), absent}
 }
 
 // digest is what is offered under a name, for permits.

@@ -24,7 +24,7 @@ func TestRead(t *testing.T) {
 	}})
 	r.call("Read", "file_path", "a.txt").ok("     1→one\n     2→two\n     3→three")
 	r.call("Read", "file_path", r.path("dir/b.txt")).ok("     1→b")
-	r.call("Read", "file_path", "a.txt", "offset", 2, "limit", 1).ok("     2→two", "(1 more lines; go on with offset 3.)")
+	r.call("Read", "file_path", "a.txt", "offset", 2, "limit", 1).ok("     2→two", "(1 more line; go on with offset 3.)")
 	r.call("Read", "file_path", "a.txt", "offset", 9).ok("only 3 lines")
 	r.call("Read", "file_path", "empty").ok("empty")
 	r.call("Read", "file_path", "crlf").ok("     1→a\n     2→b")

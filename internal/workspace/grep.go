@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/sandbox"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
 )
@@ -300,7 +301,7 @@ func listed(lines []string, none string, truncated bool, left int) string {
 		lines = append(lines, "(There are more results.)")
 	}
 	if left > 0 {
-		lines = append(lines, fmt.Sprintf("(%d paths there may not be read, and were left out.)", left))
+		lines = append(lines, fmt.Sprintf("(Left out: %s that may not be read.)", fault.Plural(left, "path")))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
 )
 
@@ -122,7 +123,7 @@ func number(text []byte, in *judge.ReadInput) result {
 		_, rest, _ = bytes.Cut(rest, []byte("\n"))
 	}
 	if len(rest) == 0 {
-		return result{text: fmt.Sprintf("(The file has only %d lines.)", at-1)}
+		return result{text: fmt.Sprintf("(The file has only %s.)", fault.Plural(at-1, "line"))}
 	}
 	out := make([]byte, 0, min(len(rest), limit*100)+limit*4)
 	for n := 0; n < limit && len(rest) > 0; n++ {
@@ -138,7 +139,7 @@ func number(text []byte, in *judge.ReadInput) result {
 		if rest[len(rest)-1] != '\n' {
 			more++
 		}
-		out = fmt.Appendf(out, "(%d more lines; go on with offset %d.)\n", more, at)
+		out = fmt.Appendf(out, "(%s; go on with offset %d.)\n", fault.Plural(more, "more line"), at)
 	}
 	return result{text: string(out[:len(out)-1])}
 }

@@ -203,7 +203,11 @@ var stages = map[policy.Stage]dispatch.Reason{
 }
 
 func objection(d policy.Decision) *dispatch.Objection {
-	return &dispatch.Objection{Stage: stages[d.Stage], Reason: d.Reason, Remedy: d.Remedy}
+	o := &dispatch.Objection{Stage: stages[d.Stage], Reason: d.Reason, Remedy: d.Remedy, Rule: d.Rule}
+	if d.At.Layer != policy.NoLayer {
+		o.RuleAt = d.At.String()
+	}
+	return o
 }
 
 // ruled is a ruling and the tool that it is on.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
+	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
 )
@@ -55,7 +56,7 @@ func (s *Server) write(ctx context.Context, id string, in *judge.WriteInput, pat
 		did = "Created"
 	}
 	return result{
-		text:       fmt.Sprintf("%s %s (%d bytes).", did, in.FilePath, len(content)),
+		text:       fmt.Sprintf("%s %s (%s).", did, in.FilePath, fault.Plural(len(content), "byte")),
 		structured: written{s.shown(c.to.Real), !c.there, len(content), change},
 	}
 }

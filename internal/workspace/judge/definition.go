@@ -45,7 +45,7 @@ func Definitions() []Definition {
 func Decode(tool string, arguments []byte) (Input, error) {
 	n := slices.IndexFunc(tools, func(t listed) bool { return t.name == tool })
 	if n < 0 {
-		return nil, fmt.Errorf("there is no such tool; the tools are %s", strings.Join(toolNames(), ", "))
+		return nil, noTool{fault.Nearest(tool, toolNames())}
 	}
 	if len(arguments) > MaxArguments {
 		return nil, fmt.Errorf("the arguments of %s have %d bytes, at most %d are taken", tool, len(arguments), MaxArguments)
@@ -58,6 +58,16 @@ func Decode(tool string, arguments []byte) (Input, error) {
 		g.Context = g.around
 	}
 	return in, nil
+}
+
+// noTool says that a tool does not exist; near is the one that was probably meant.
+type noTool struct{ near string }
+
+func (n noTool) Error() string {
+	if n.near != "" {
+		return "there is no such tool; did you mean " + n.near + "?"
+	}
+	return "there is no such tool"
 }
 
 // decode reads one object into the fields.
@@ -114,16 +124,12 @@ func unreadable(err error) error {
 // unknownKey names the nearest key that there is. A key is shown only in part: it is
 // the caller's text.
 func unknownKey(key string, fields []field) error {
-	best, least := "", 3
 	var known []string
 	for _, f := range fields {
 		known = append(known, f.key)
-		if d := fault.Distance(strings.ToLower(key), f.key); d < least {
-			best, least = f.key, d
-		}
 	}
 	shown := strconv.QuoteToASCII(string([]rune(key)[:min(40, len([]rune(key)))]))
-	if best != "" {
+	if best := fault.Nearest(key, known); best != "" {
 		return fmt.Errorf("%s is no key of it; did you mean %s?", shown, best)
 	}
 	return fmt.Errorf("%s is no key of it; its keys are %s", shown, strings.Join(known, ", "))

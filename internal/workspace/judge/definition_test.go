@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
+	"github.com/holdfast-mcp/holdfast/internal/workspace/settings"
 )
 
 // definition is a tool as a client reads it.
@@ -236,4 +237,15 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q was read as %q", object["file_path"], r.FilePath)
 		}
 	})
+}
+
+// A hook may be for every tool that there is.
+func TestHooksKnowTheTools(t *testing.T) {
+	s := &settings.Settings{}
+	for _, d := range judge.Definitions() {
+		s.Hooks = append(s.Hooks, settings.Hook{Matcher: d.Name})
+	}
+	if c := s.MatcherCautions(); c != nil {
+		t.Error(c)
+	}
 }

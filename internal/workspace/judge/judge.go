@@ -72,7 +72,11 @@ func (j *Judge) Rule(ctx context.Context, id, tool string, arguments []byte) Rul
 func (j *Judge) round(ctx context.Context, id, tool string, arguments []byte) (Ruling, hooks.Answer) {
 	in, err := Decode(tool, arguments)
 	if err != nil {
-		return refuse(policy.StageArguments, err.Error(), "Correct the arguments: the tool's input schema says what they must be."), hooks.Answer{}
+		remedy := "Correct the arguments: the tool's input schema says what they must be."
+		if _, ok := errors.AsType[noTool](err); ok {
+			remedy = "The tools are " + strings.Join(toolNames(), ", ") + "."
+		}
+		return refuse(policy.StageArguments, err.Error(), remedy), hooks.Answer{}
 	}
 	r := Ruling{Decision: j.decide(in), Input: in, Arguments: arguments}
 	if r.Outcome == policy.Refused {

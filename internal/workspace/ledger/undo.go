@@ -53,7 +53,7 @@ func (l *Ledger) Plan(id string, files Files) (Plan, error) {
 	case e.Ended.IsZero():
 		return Plan{}, fault.New(fault.Conflict, "the change "+e.ID+" has not ended, or Holdfast was ended during it: what it changed is not known", "")
 	case e.Missed > 0:
-		return Plan{}, fault.New(fault.TooLarge, fmt.Sprintf("the change %s has %d more paths than an entry lists", e.ID, e.Missed), "Undo it with your version control.")
+		return Plan{}, fault.New(fault.TooLarge, fmt.Sprintf("the change %s has %s than an entry lists", e.ID, fault.Plural(e.Missed, "more path")), "Undo it with your version control.")
 	case len(e.Changes) == 0:
 		return Plan{}, fault.New(fault.NotFound, "the change "+e.ID+" changed nothing that can be undone", "See it with: holdfast workspace show "+e.ID)
 	}
@@ -134,7 +134,7 @@ func (l *Ledger) Undo(p Plan, files Files) (id string, err error) {
 	}
 	for i, s := range p.Steps {
 		if err = files.Put(s.Path, s.Before, s.content); err != nil {
-			err = fault.Wrap(err, fault.Storage, fmt.Sprintf("%d of %d paths were put back, then %s could not be: %s", i, len(p.Steps), s.Path, plain(err)), "")
+			err = fault.Wrap(err, fault.Storage, fmt.Sprintf("%d of %s were put back, then %s could not be: %s", i, fault.Plural(len(p.Steps), "path"), s.Path, plain(err)), "")
 			_ = d.End(func(e *Entry) { e.Changes = e.Changes[:i] })
 			return d.ID(), err
 		}

@@ -65,7 +65,7 @@ func (r *contractReader) document() *yaml.Node {
 		return nil
 	}
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		r.say(1, "", "something follows behind the contract: a file holds one document")
+		r.say(max(1, more.Line), "", "something follows behind the contract: a file holds one document (nothing after --- or ...)")
 		return nil
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
@@ -76,19 +76,6 @@ func (r *contractReader) document() *yaml.Node {
 		return nil
 	}
 	return doc.Content[0]
-}
-
-// syntax reports what is no YAML, in the parser's words without its name.
-func (r *contractReader) syntax(err error) {
-	what, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
-	if n, err := fmt.Sscanf(what, "line %d: ", &line); n == 1 && err == nil {
-		_, what, _ = strings.Cut(what, ": ")
-	}
-	what = show(what) // it may quote the file
-	if strings.Contains(what, "expected alphabetic") || strings.Contains(what, "unknown anchor") {
-		what += "; a pattern that begins with * or & must stand in quotes"
-	}
-	r.say(line, "", what)
 }
 
 // plain refuses what makes a value another than it looks: anchors, aliases, tags.

@@ -151,7 +151,7 @@ func (r *reader) err() error {
 	}
 	shown, hint := r.problems, "Put the file right; nothing starts before."
 	if len(shown) > maxProblems {
-		hint = fmt.Sprintf("%d more mistakes are not shown. %s", len(shown)-maxProblems, hint)
+		hint = fmt.Sprintf("Not shown: %s. %s", fault.Plural(len(shown)-maxProblems, "more mistake"), hint)
 		shown = shown[:maxProblems]
 	}
 	return &Problem{At: r.place(r.first), fault: fault.New(fault.BadInput, strings.Join(shown, "\n"), hint)}
@@ -271,19 +271,7 @@ func sorted(known keys) []string {
 
 // nearest is a sentence part that names the known word that was probably meant, or all.
 func nearest(name string, known []string) string {
-	plain := func(s string) string {
-		return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
-	}
-	best, far := "", 3
-	if len(name) < 5 {
-		far = 2
-	}
-	for _, k := range known {
-		if d := fault.Distance(plain(name), plain(k)); d < far {
-			best, far = k, d
-		}
-	}
-	if best != "" {
+	if best := fault.Nearest(name, known); best != "" {
 		return "did you mean " + best + "?"
 	}
 	return "known here are " + strings.Join(known, ", ")

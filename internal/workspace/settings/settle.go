@@ -53,10 +53,8 @@ func (l *layer) vain() string {
 		return ""
 	}
 	var list []string
-	if n := l.count(policy.Allow); n == 1 {
-		list = append(list, "1 allow rule")
-	} else if n > 1 {
-		list = append(list, fmt.Sprintf("%d allow rules", n))
+	if n := l.count(policy.Allow); n > 0 {
+		list = append(list, fault.Plural(n, "allow rule"))
 	}
 	if l.mode != "" && !tightens(l.mode) {
 		list = append(list, "defaultMode "+string(l.mode))

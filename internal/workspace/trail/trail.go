@@ -125,7 +125,7 @@ func (t *Trail) Healthy() error {
 		return unwritable(err)
 	}
 	if t.lost > 0 {
-		return fault.New(fault.Storage, fmt.Sprintf("the audit lacks %d entries that could not be written", t.lost), "Start the workspace again.")
+		return fault.New(fault.Storage, fmt.Sprintf("the audit lacks %s that could not be written", fault.Plural(t.lost, "entry")), "Start the workspace again.")
 	}
 	return nil
 }
@@ -215,21 +215,33 @@ func Verify(r io.Reader) (entries int64, last [32]byte, err error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), maxEntry)
 	for s.Scan() {
-		e, err := record.ParseJSON(s.Bytes())
-		switch {
-		case err != nil:
-			return entries, last, broken(entries+1, "it can't be read")
-		case record.Check(e) != nil:
-			return entries, last, broken(entries+1, "it was changed")
-		case e.Seq != entries+1 || e.Prev != last:
-			return entries, last, broken(entries+1, "it does not follow the one before")
+		e, why := follows(s.Bytes(), entries, last)
+		if why != "" {
+			return entries, last, broken(entries+1, why)
 		}
 		entries, last = e.Seq, e.Hash
 	}
 	if err := s.Err(); err != nil {
-		return entries, last, broken(entries+1, "it can't be read")
+		return entries, last, broken(entries+1, unreadable)
 	}
 	return entries, last, nil
+}
+
+const unreadable = "it can't be read"
+
+// follows reads a line, and says why it is not what was written after the entry that has
+// this number and hash. An entry that can't be read at all is the zero Entry.
+func follows(line []byte, seq int64, last [32]byte) (e record.Entry, why string) {
+	e, err := record.ParseJSON(line)
+	switch {
+	case err != nil:
+		return record.Entry{}, unreadable
+	case record.Check(e) != nil:
+		return e, "it was changed"
+	case e.Seq != seq+1 || e.Prev != last:
+		return e, "it does not follow the one before"
+	}
+	return e, ""
 }
 
 func broken(n int64, why string) error {

@@ -14,10 +14,11 @@ func (a *app) contractCommand() *cobra.Command {
 		a.contractCheckCommand(), a.contractShowCommand(), a.contractInitCommand())
 }
 
-func (a *app) contractCheckCommand() *cobra.Command {
+// contractReading is a command that reads the contracts and tells of them.
+func (a *app) contractReading(use, short string, tell func([]policy.ContractSpec)) *cobra.Command {
 	var at place
 	c := &cobra.Command{
-		Use: "check", Short: "Check the contracts of the project and of the user", Args: takes(),
+		Use: use, Short: short, Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
 			specs, err := a.contracts(at)
 			if err != nil {
@@ -26,12 +27,7 @@ func (a *app) contractCheckCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(viewContracts(specs))
 			}
-			if len(specs) == 0 {
-				a.printf("There is no contract here.\n")
-			}
-			for _, s := range specs {
-				a.printf("%s is right: %s.\n", visible(s.At.File), plural(len(s.Rules), "rule"))
-			}
+			tell(specs)
 			return nil
 		},
 	}
@@ -39,32 +35,29 @@ func (a *app) contractCheckCommand() *cobra.Command {
 	return c
 }
 
+func (a *app) contractCheckCommand() *cobra.Command {
+	return a.contractReading("check", "Check the contracts of the project and of the user", func(specs []policy.ContractSpec) {
+		if len(specs) == 0 {
+			a.printf("There is no contract here.\n")
+		}
+		for _, s := range specs {
+			a.printf("%s is right: %s.\n", visible(s.At.File), plural(len(s.Rules), "rule"))
+		}
+	})
+}
+
 func (a *app) contractShowCommand() *cobra.Command {
-	var at place
-	c := &cobra.Command{
-		Use: "show", Short: "Show what the contracts say", Args: takes(),
-		RunE: func(*cobra.Command, []string) error {
-			specs, err := a.contracts(at)
-			if err != nil {
-				return err
+	return a.contractReading("show", "Show what the contracts say", func(specs []policy.ContractSpec) {
+		if len(specs) == 0 {
+			a.printf("There is no contract here; `holdfast contract init` begins one.\n")
+		}
+		for n, s := range specs {
+			if n > 0 {
+				a.printf("\n")
 			}
-			if a.json {
-				return a.printJSON(viewContracts(specs))
-			}
-			if len(specs) == 0 {
-				a.printf("There is no contract here; `holdfast contract init` begins one.\n")
-			}
-			for n, s := range specs {
-				if n > 0 {
-					a.printf("\n")
-				}
-				a.showContract(s)
-			}
-			return nil
-		},
-	}
-	at.at(c.Flags())
-	return c
+			a.showContract(s)
+		}
+	})
 }
 
 func (a *app) showContract(s policy.ContractSpec) {

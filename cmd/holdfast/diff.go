@@ -59,39 +59,19 @@ Exit codes:
 // diff prints the comparison in the form that is wanted.
 func (a *app) diff(gate delta.Gate, old, now *offline.Listing, sarif bool) error {
 	out, flush := a.buffered()
-	held := 0
-	var each func(offline.Compared) error
-	var end func() error
+	f := findings[offline.Compared]{flush: flush, found: func(c offline.Compared) bool { return c.Held }}
 	switch {
 	case sarif:
 		s := offline.NewSARIF(out.out)
-		each, end = s.Compared, func() error { return s.End(version) }
+		f.each, f.end = s.Compared, func() error { return s.End(version) }
 	case a.json:
 		j := offline.NewDiffJSON(out.out)
-		each, end = j.Add, j.End
+		f.each, f.end = j.Add, j.End
 	default:
 		p := &diffPrinter{app: out}
-		each, end = p.add, p.end
+		f.each, f.end = p.add, p.end
 	}
-	err := offline.Diff(gate, old, now, func(c offline.Compared) error {
-		if c.Held {
-			held++
-		}
-		return each(c)
-	})
-	if err == nil {
-		err = end()
-	}
-	if ferr := flush(); err == nil {
-		err = ferr
-	}
-	switch {
-	case err != nil:
-		return unwritten(err)
-	case held > 0:
-		return errFound
-	}
-	return nil
+	return f.report(func(each func(offline.Compared) error) error { return offline.Diff(gate, old, now, each) })
 }
 
 // diffPrinter prints comparisons for a person.

@@ -49,39 +49,19 @@ Exit codes:
 // scan prints the verdicts in the form that is wanted.
 func (a *app) scan(bundle *scan.Bundle, l *offline.Listing, sarif bool) error {
 	out, flush := a.buffered()
-	found := 0
-	var each func(offline.Scanned) error
-	var end func() error
+	f := findings[offline.Scanned]{flush: flush, found: func(s offline.Scanned) bool { return !s.Clean() }}
 	switch {
 	case sarif:
 		s := offline.NewSARIF(out.out)
-		each, end = s.Scanned, func() error { return s.End(version) }
+		f.each, f.end = s.Scanned, func() error { return s.End(version) }
 	case a.json:
 		j := offline.NewScanJSON(out.out)
-		each, end = j.Add, j.End
+		f.each, f.end = j.Add, j.End
 	default:
 		p := &scanPrinter{app: out, bundle: bundle.Version()}
-		each, end = p.add, p.end
+		f.each, f.end = p.add, p.end
 	}
-	err := offline.Scan(bundle, l, func(s offline.Scanned) error {
-		if !s.Clean() {
-			found++
-		}
-		return each(s)
-	})
-	if err == nil {
-		err = end()
-	}
-	if ferr := flush(); err == nil {
-		err = ferr
-	}
-	switch {
-	case err != nil:
-		return unwritten(err)
-	case found > 0:
-		return errFound
-	}
-	return nil
+	return f.report(func(each func(offline.Scanned) error) error { return offline.Scan(bundle, l, each) })
 }
 
 // scanPrinter prints verdicts for a person.

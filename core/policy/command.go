@@ -15,13 +15,33 @@ type script struct {
 	paths     []Resolved
 }
 
+// remembered asks Files once for each path: a command may name one thousands of times.
+type remembered struct {
+	Files
+	known map[string]resolution
+}
+
+type resolution struct {
+	real string
+	err  error
+}
+
+func (r *remembered) Real(path string) (string, error) {
+	got, ok := r.known[path]
+	if !ok {
+		got.real, got.err = r.Files.Real(path)
+		r.known[path] = got
+	}
+	return got.real, got.err
+}
+
 // judgeCommand decides a Bash call: deny and ask by any part, allow by every part.
 func (p *Policy) judgeCommand(c Call, files Files) Decision {
 	read, err := shell.Read(c.Command)
 	if err != nil {
 		return p.decide(finding{rank: unread, problem: err.Error()})
 	}
-	s := script{Policy: p, files: files}
+	s := script{Policy: p, files: &remembered{files, map[string]resolution{}}}
 	for i := range read.Parts {
 		s.readsFile = s.readsFile || slices.ContainsFunc(read.Parts[i].Accesses, func(a shell.Access) bool { return !a.Write })
 	}

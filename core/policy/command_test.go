@@ -55,6 +55,7 @@ func TestCommands(t *testing.T) {
 		{"echo x > a/deep/../../logs/a", "refused rules protected:.git"},
 		{"echo x > dout/../y", "refused sandbox"},
 		{"echo x > loop/../y", "refused sandbox"},
+		{"echo x > " + strings.Repeat("a/", 7000) + "y", "refused sandbox"},
 		// What bash does not take is refused.
 		{"git status )", "refused rules"},
 	} {

@@ -79,13 +79,21 @@ func (p *Policy) rootOf(v *view) (root int, ok bool) {
 	return root, root >= 0
 }
 
+// maxPath is more bytes than systems take for a path, and those of the folder that a
+// command went to before.
+const maxPath = 3 * 4096
+
 // locate resolves a path of a call. walked says that the kernel resolves it name by name
 // (a redirection), not after cleaning. problem is why it can't be used, and ends a
 // sentence that begins with the path; outside then says whether it is for its place.
 func (p *Policy) locate(text string, files Files, walked bool) (t target, problem string, outside bool) {
 	t = target{text: text}
-	if strings.ContainsRune(text, 0) {
+	switch {
+	case strings.ContainsRune(text, 0):
 		return t, "has a NUL byte in it, which no path has", false
+	case len(text) > maxPath:
+		t.text = text[:60] + "..."
+		return t, "is longer than a path can be", false
 	}
 	t.given = clean(text, p.roots[0].path)
 	given := p.view(t.given)

@@ -275,11 +275,17 @@ func (r *reader) after(program string, run *command, part Part, p place) (t, f p
 	case "pushd", "popd", "source", ".", "shopt":
 		return lost(), lost()
 	case "exit":
-		if !p.lost && len(run.words) <= 2 && !(len(run.words) == 2 && run.words[1].many) {
+		if !p.lost && (len(run.words) == 1 || len(run.words) == 2 && status(run.words[1])) {
 			return nowhere(), nowhere()
 		}
 	}
 	return p, p
+}
+
+// status reports whether a word is surely a number that exit takes.
+func status(w word) bool {
+	text, ok := w.literal()
+	return ok && text != "" && len(text) <= 3 && strings.Trim(text, "0123456789") == "" || w.text == "$?" || w.text == `"$?"`
 }
 
 // cd adds a cd, and gives the places that it leads to and that it may leave.
@@ -296,7 +302,7 @@ func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) 
 	case len(args) == 0:
 		home := word{form: string(rune(tilde)), text: "~", exact: true, tilde: true}
 		t, part.Inside = led(p.paths(home, r.home()))
-	case len(args) == 1 && args[0].exact && args[0].form != "" && (args[0].form[0] != '-' && args[0].form[0] != '+' || len(run.words) == 3):
+	case len(args) == 1 && args[0].exact && args[0].form != "" && !args[0].is("-") && (args[0].form[0] != '-' && args[0].form[0] != '+' || len(run.words) == 3):
 		t, part.Inside = led(p.paths(args[0], r.home()))
 		part.Neutral = true
 	}
@@ -313,7 +319,7 @@ func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) 
 func led(to []Path) (place, []Path) {
 	var p place
 	for i, path := range to {
-		if !path.Literal && !path.Home {
+		if !path.Literal && !path.Home || len(path.Text) > maxDir || strings.Count(path.Text, "..") > maxUps {
 			return lost(), nil
 		}
 		clean := logical(path)

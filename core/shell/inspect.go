@@ -98,7 +98,8 @@ func (r *reader) parameter(n *syntax.ParamExp, seen *findings) {
 		return
 	}
 	all := wholeArray(n.Index)
-	if n.Excl && n.Names == 0 && !all {
+	// ${!x[@]} and ${!x*} are names; with anything behind they are what x names.
+	if n.Excl && (n.Names == 0 && !all || n.Exp != nil || n.Slice != nil || n.Repl != nil) {
 		seen.mark(indirect)
 	}
 	if n.Index != nil && !all && !numeric(n.Index) {
@@ -227,6 +228,7 @@ func (r *reader) report(text string, seen *findings, p place, c situation) {
 		w := word{form: variable + "=" + string(rune(anyText)), text: variable + "=..."}
 		r.emit(Part{Text: w.text, shape: &shape{form: join([]word{w}, always), vague: true}}, c)
 	}
+	c.aside = true
 	for _, list := range seen.lists {
 		r.statements(list, p, c)
 	}

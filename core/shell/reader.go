@@ -10,8 +10,10 @@ import (
 // reader reads a script into parts.
 type reader struct {
 	*source
-	parts []Part
-	err   error
+	parts  []Part
+	opened int   // files that redirections open
+	seen   place // all places that the line of the script so far may have led to
+	err    error
 }
 
 // source is a script's text, and what holds everywhere in it.
@@ -30,6 +32,7 @@ type situation struct {
 	assigns []word    // assignments that reach in from those
 	shadow  bool      // for deny and ask alone: what is around needs the rule
 	fed     bool      // a pipe is its standard input
+	aside   bool      // another process runs it: it does not change the place
 	depth   int       // scripts around
 }
 
@@ -132,7 +135,7 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c situati
 	inner.within = r.source
 	outer := r.source
 	r.source = inner
-	t, f = r.statements(file.Stmts, p, c)
+	t, f = r.lines(file.Stmts, p, c)
 	r.source = outer
 	for f := range inner.funcs {
 		r.funcs[f] = true

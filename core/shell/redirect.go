@@ -100,14 +100,22 @@ func body(rd *syntax.Redirect) (string, bool) {
 	return text, true
 }
 
-// descriptor reports whether the word after >& or <& is one: a number, or "-".
+// descriptor reports whether the word after >& or <& is surely one: a number, or "-".
 func descriptor(w word) bool {
 	text, ok := w.literal()
-	return ok && text != "" && strings.Trim(strings.TrimSuffix(text, "-"), "0123456789") == ""
+	return ok && text != "" && len(text) <= 4 && strings.Trim(strings.TrimSuffix(text, "-"), "0123456789") == ""
 }
+
+// maxOpened is how many redirections to files a command may have: each is looked up on
+// the disk.
+const maxOpened = 512
 
 // opens records a file that a redirection opens.
 func (r *reader) opens(w word, write bool, p place, run *command) {
+	if r.opened++; r.opened > maxOpened {
+		r.fail("the command opens too many files by redirections: put it into a script")
+		return
+	}
 	for _, to := range p.paths(w, r.home()) {
 		if to.Literal && to.Text == "/dev/null" {
 			continue

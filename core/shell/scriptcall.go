@@ -137,6 +137,7 @@ func (r *reader) runsScript(run *command, u *unwrapped, p place, c situation) (t
 	default:
 	}
 	before := len(r.parts)
+	in.aside = in.aside || u.runs != evalScript
 	switch u.shell {
 	case "bash":
 		var et, ef place

@@ -35,7 +35,7 @@ func Read(command string) (Script, error) {
 		return Script{}, err
 	}
 	r := &reader{source: newSource(command, file)}
-	r.statements(file.Stmts, start(), situation{})
+	r.lines(file.Stmts, start(), situation{})
 	if r.err != nil {
 		return Script{}, r.err
 	}
@@ -94,8 +94,12 @@ type place struct {
 	lost bool // it may be any folder
 }
 
-// maxDirs is how many folders are followed before the place is lost.
-const maxDirs = 8
+// Limits of what is followed before the place is lost: no path is longer.
+const (
+	maxDirs = 8
+	maxDir  = 4096 // bytes of one
+	maxUps  = 32   // ".." in one: each has to be looked up
+)
 
 func start() place   { return place{dirs: []string{""}} }
 func nowhere() place { return place{} }

@@ -6,6 +6,47 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// lines reads the statements of a script. Where an expansion fails, or an assignment, bash
+// drops what is left of the line and goes on with the next one, from wherever it is then.
+func (r *reader) lines(list []*syntax.Stmt, p place, c situation) (t, f place) {
+	around := r.seen
+	t, f = p, p
+	fails := false
+	for i, s := range list {
+		if i > 0 {
+			p = t.or(f)
+		}
+		if i > 0 && s.Pos().Line() > list[i-1].End().Line() {
+			if fails {
+				p = p.or(r.seen)
+			}
+			fails, r.seen = false, nowhere()
+		}
+		t, f = r.statement(s, p, c)
+		fails = fails || mayFail(s)
+	}
+	if fails {
+		t, f = t.or(r.seen), f.or(r.seen)
+	}
+	r.seen = around.or(r.seen)
+	return t, f
+}
+
+// mayFail reports whether an expansion or an assignment in a node may fail.
+func mayFail(n syntax.Node) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ArithmExp, *syntax.Assign:
+			found = true
+		case *syntax.ParamExp:
+			found = found || n.Excl || n.Index != nil || n.Slice != nil || n.Repl != nil || n.Exp != nil
+		}
+		return !found
+	})
+	return found
+}
+
 // statements reads a list, and gives the places where it ends with status 0, and with
 // another.
 func (r *reader) statements(list []*syntax.Stmt, p place, c situation) (t, f place) {
@@ -25,6 +66,11 @@ func (r *reader) statement(s *syntax.Stmt, p place, c situation) (t, f place) {
 	if r.err != nil {
 		return p, p
 	}
+	c.aside = c.aside || s.Background
+	if !c.aside {
+		r.seen = r.seen.or(p)
+		defer func() { r.seen = r.seen.or(t).or(f) }()
+	}
 	switch cmd := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		t, f = r.call(cmd, s.Redirs, p, c)
@@ -36,6 +82,9 @@ func (r *reader) statement(s *syntax.Stmt, p place, c situation) (t, f place) {
 			p = lost()
 		}
 		r.redirections(s.Redirs, p, c)
+	}
+	if len(s.Redirs) > 0 {
+		f = f.or(p) // where one fails, nothing is run
 	}
 	if s.Negated {
 		t, f = f, t
@@ -56,6 +105,7 @@ func (r *reader) compound(cmd syntax.Command, p place, c situation) (t, f place)
 	case *syntax.Block:
 		return r.statements(cmd.Stmts, p, c)
 	case *syntax.Subshell:
+		c.aside = true
 		r.statements(cmd.Stmts, p, c)
 	case *syntax.BinaryCmd:
 		c.fed = fed
@@ -71,6 +121,7 @@ func (r *reader) compound(cmd syntax.Command, p place, c situation) (t, f place)
 	case *syntax.CaseClause:
 		return r.choice(cmd, p, c)
 	case *syntax.FuncDecl:
+		c.aside = true
 		r.statement(cmd.Body, lost(), c)
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		r.expression(cmd, p, c)
@@ -99,7 +150,7 @@ func (r *reader) binary(cmd *syntax.BinaryCmd, p place, c situation) (t, f place
 		yt, yf := r.statement(cmd.Y, f, c)
 		return t.or(yt), yf
 	case syntax.Pipe, syntax.PipeAll:
-		c.fed = fed
+		c.fed, c.aside = fed, true
 		r.statement(cmd.X, p, c)
 		c.fed = true
 		r.statement(cmd.Y, p, c)
@@ -267,5 +318,6 @@ func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 	}
 	r.sets(variable, &seen)
 	r.report("coproc "+variable, &seen, p, c)
+	c.aside = true
 	r.statement(cmd.Stmt, p, c)
 }

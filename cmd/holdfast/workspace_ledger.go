@@ -235,6 +235,9 @@ func (a *app) showChange(w *owned, e ledger.Entry) {
 			a.printf("%s: %s\n", name, visible(strings.Join(paths, ", ")))
 		}
 	}
+	if e.IgnoredMore > 0 {
+		a.printf("Not listed: %s that git ignores and that changed.\n", plural(e.IgnoredMore, "more path"))
+	}
 }
 
 func stateWord(s ledger.State) string {

@@ -50,12 +50,15 @@ func (x *shells) leave(epoch int) (others bool) {
 	return x.epoch != epoch
 }
 
-// quiet reports whether no command runs.
-func (x *shells) quiet() bool {
+// running counts the commands that run, those that begin or end among them.
+func (x *shells) running() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.active == 0
+	return x.active
 }
+
+// quiet reports whether no command runs.
+func (x *shells) quiet() bool { return x.running() == 0 }
 
 // told is the structured result of BashOutput and KillShell.
 type told struct {

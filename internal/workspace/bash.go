@@ -180,7 +180,8 @@ func (c *command) record() {
 	changes, missed := s.changes(c.before, after)
 	c.lost = c.draft.End(func(e *ledger.Entry) {
 		e.Changes, e.Missed, e.Shared = changes, missed, shared
-		e.Ignored, e.Withheld = newlyIgnored(c.before, after, s.shown), c.moved
+		e.Ignored, e.IgnoredMore = newlyIgnored(c.before, after, s.shown)
+		e.Withheld = c.moved
 	})
 	c.out.needed()
 	c.before = nil

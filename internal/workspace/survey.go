@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-mcp/holdfast/core/policy"
 	"github.com/holdfast-mcp/holdfast/internal/sandbox"
@@ -22,6 +23,10 @@ type survey struct {
 	ignored          map[string]stat     // what git ignores; of an ignored folder only the folder
 	doubt            []string            // folders that could not be looked through this time
 	blind            error               // a root could not be looked through
+	more             int                 // paths that are not compared: there are too many
+	names            int64               // bytes of the paths that were seen
+	quiet            bool                // no other command runs meanwhile
+	begun            int64               // when it began, in nanoseconds
 }
 
 // stat is what changes when a path does. Times are in nanoseconds.
@@ -39,14 +44,19 @@ type subject struct {
 	stat
 	reach  policy.Reach
 	whole  bool
-	under  *ignores // they do not ignore it
-	target string   // of a link
+	target string // of a link
 	copy   *copied
+
+	under   *ignores // what spoke of it, and said that it is
+	ignored bool
+	settled bool // while its times stay, so does the content
 }
 
-// stands reports whether it is known of an entry that it is not ignored.
-func (x *subject) stands(e *entry) bool {
-	return x != nil && !e.inside && x.under == e.above && x.mode.IsDir() == e.kind.IsDir()
+// recall tells an entry whether it is ignored, where the same files said so before.
+func (x *subject) recall(e *entry) {
+	if x != nil && !e.inside && x.under == e.above && x.mode.IsDir() == e.kind.IsDir() {
+		e.asked, e.ignored = true, x.ignored
+	}
 }
 
 // gitData are folders of a repository that hold nothing but data.
@@ -58,7 +68,11 @@ var gitData = []string{"objects", "refs", "logs"}
 func (s *Server) look(contents bool, mend func(real string) bool) *survey {
 	s.base.mu.Lock()
 	defer s.base.mu.Unlock()
-	v := &survey{guarded: map[string]stat{}, files: make(map[string]*subject, len(s.base.now)), folders: map[string]bool{}, ignored: map[string]stat{}}
+	s.base.repack()
+	v := &survey{
+		guarded: map[string]stat{}, files: make(map[string]*subject, len(s.base.now)), folders: map[string]bool{}, ignored: map[string]stat{},
+		quiet: s.shells.running() <= 1, begun: time.Now().UnixNano(),
+	}
 	for i, root := range s.o.Roots {
 		if info, err := s.tree.held[i].Stat(); mend != nil && err == nil && shut(info.Mode()) {
 			_ = s.tree.held[i].Chmod(info.Mode().Perm() | 0o700)
@@ -77,11 +91,13 @@ func (s *Server) look(contents bool, mend func(real string) bool) *survey {
 }
 
 func (s *Server) visit(v *survey, e *entry, contents bool, mend func(string) bool) (descend bool) {
-	if !e.inside {
+	known := s.base.now[e.real]
+	if !e.inside || known != nil {
 		if _, ok := e.stat(); !ok {
 			return false
 		}
 	}
+	known.recall(e)
 	folder := e.kind.IsDir()
 	if strings.EqualFold(e.name, ".git") {
 		v.readOnly = append(v.readOnly, e.real)
@@ -91,7 +107,6 @@ func (s *Server) visit(v *survey, e *entry, contents bool, mend func(string) boo
 		}
 		return false
 	}
-	known := s.base.now[e.real]
 	reach, whole := s.reach(e.real, folder, known)
 	if reach != policy.Writable && !v.folders[filepath.Dir(e.real)] {
 		v.guard(e)
@@ -107,10 +122,10 @@ func (s *Server) visit(v *survey, e *entry, contents bool, mend func(string) boo
 	if reach == policy.ReadOnly && folder {
 		v.folders[e.real] = true
 	}
-	switch {
-	case known.stands(e), !e.isIgnored():
+	if known != nil || !e.isIgnored() { // a command may write a .gitignore
 		s.base.take(v, e, known, reach, whole, contents)
-	case !e.inside:
+	}
+	if !e.inside && e.isIgnored() {
 		v.ignored[e.real] = e.now
 	}
 	return reach == policy.Writable || !whole

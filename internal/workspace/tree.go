@@ -15,6 +15,8 @@ import (
 // folder or a file stood.
 var errSwapped = errors.New("it changed between the decision and the call: a link, or another file, is there now")
 
+var errNoFolder = errors.New("a part of the path is no folder")
+
 // tree is the roots, held open: whatever is opened is reached from them, step by step,
 // through folders alone. A judged path has no links left, so a link on the way was put
 // there afterwards, and what it leads to was never judged, though it may lie inside a
@@ -115,7 +117,7 @@ func enter(r *os.Root, name string, before fs.FileInfo) (*os.Root, error) {
 	case before.Mode()&fs.ModeSymlink != 0:
 		return nil, errSwapped
 	case !before.IsDir():
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("a part of the path is no folder")}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoFolder}
 	}
 	next, err := r.OpenRoot(name)
 	if err != nil {

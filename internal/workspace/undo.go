@@ -51,7 +51,7 @@ func (f *Files) May(path string) error {
 func (f *Files) Now(path string) (ledger.State, []byte, error) {
 	absent := ledger.State{Kind: ledger.Absent}
 	at, err := f.find(path, false)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFolder) {
 		return absent, nil, nil
 	}
 	if err != nil {
@@ -71,8 +71,12 @@ func (f *Files) Now(path string) (ledger.State, []byte, error) {
 		s.Target, err = at.Readlink(at.name)
 	case ledger.File:
 		s.Size = info.Size()
-		if s.Size > maxFile {
+		if s.Size > ledger.MaxDigest {
 			return s, nil, nil
+		}
+		if s.Size > ledger.MaxFile {
+			s.SHA256, _, err = at.digest()
+			return s, nil, err
 		}
 		var file *os.File
 		if file, _, err = at.openRegular(); err != nil {
@@ -106,15 +110,43 @@ func (f *Files) Put(path string, s ledger.State, content []byte) error {
 		}
 		return nil
 	case ledger.Folder:
-		if info, err := at.Lstat(at.name); err == nil && info.IsDir() {
-			return at.Chmod(at.name, s.Mode)
-		}
-		return at.Mkdir(at.name, s.Mode)
+		return putFolder(at, s.Mode)
 	case ledger.File, ledger.Link:
+		if info, err := at.Lstat(at.name); err == nil && info.IsDir() {
+			if err := at.Remove(at.name); err != nil { // what was in it is gone by now, or it stays
+				return err
+			}
+		}
 		return restore(at, s, content)
 	case ledger.Other:
 	}
 	return errors.New("it was no file, folder or link")
+}
+
+// putFolder makes a folder, in the place of a file or a link too. The mode of one that is
+// there is set by what is held: a link may be put in its place at any time.
+func putFolder(at spot, mode fs.FileMode) error {
+	info, err := at.Lstat(at.name)
+	if err == nil && !info.IsDir() {
+		err = errors.Join(at.Remove(at.name), fs.ErrNotExist)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return at.Mkdir(at.name, mode)
+	}
+	if err != nil {
+		return err
+	}
+	sub, err := enter(at.Root, at.name, info)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	f, err := sub.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Chmod(mode)
 }
 
 // restore writes a file or a link beside its place, and renames it.

@@ -34,6 +34,7 @@ type entry struct {
 	inside bool        // its folder is ignored by a .gitignore
 
 	above          *ignores // what speaks of it
+	lines          *int     // lines that it and others may still be held against
 	asked, ignored bool     // whether it is, when that was asked
 	folder         int      // the open folder, while the entry is visited; 0: none
 	seen           bool     // it was looked at
@@ -54,7 +55,12 @@ func (e *entry) stat() (now stat, ok bool) {
 // isIgnored reports whether a .gitignore says so of it or of a folder that it lies in.
 func (e *entry) isIgnored() bool {
 	if !e.asked {
-		e.asked, e.ignored = true, e.inside || e.above.match(e.real, e.kind.IsDir())
+		e.asked, e.ignored = true, e.inside
+		if e.above != nil && !e.inside {
+			if *e.lines -= e.above.lines; *e.lines > 0 {
+				e.ignored = e.above.match(e.real, e.kind.IsDir())
+			}
+		}
 	}
 	return e.ignored
 }
@@ -105,7 +111,7 @@ func (t *tree) comb(from policy.Resolved, visit func(*entry) (descend bool), c c
 		}
 		defer folder.Close()
 	}
-	w := walker{care: c, visit: visit, ignores: &t.rules}
+	w := walker{care: c, visit: visit, ignores: &t.rules, parse: maxParsed, ask: maxAsked}
 	return w.folder(folder, from.Real, t.ignoresAbove(from), false, 0)
 }
 
@@ -115,6 +121,8 @@ type walker struct {
 	care
 	visit   func(*entry) bool
 	ignores *ignoreFiles // nil: nothing is ignored
+	parse   int          // lines of those that may still be read
+	ask     int          // lines that may still be held against paths
 	lister
 }
 
@@ -127,7 +135,7 @@ func (w *walker) folder(r *os.Root, real string, above *ignores, all bool, depth
 	list, err := w.list(f)
 	here := above
 	if w.ignores != nil {
-		here = w.ignores.with(above, r, real, list)
+		here = w.ignores.with(above, r, real, list, &w.parse)
 	}
 	folders, unseen := w.visitAll(r, f, real, list, here, all)
 	_ = f.Close()
@@ -169,7 +177,7 @@ func (w *walker) visitAll(r *os.Root, f *os.File, real string, list []dirent, he
 	fd := int(f.Fd())
 	e := new(entry) // one for all: it is a large thing
 	for _, l := range list {
-		*e = entry{spot: spot{Root: r, name: l.name}, real: real + string(filepath.Separator) + l.name, kind: l.kind, inside: all, above: here, folder: fd}
+		*e = entry{spot: spot{Root: r, name: l.name}, real: real + string(filepath.Separator) + l.name, kind: l.kind, inside: all, above: here, lines: &w.ask, folder: fd}
 		if l.kind == unknownKind {
 			e.stat()
 		}

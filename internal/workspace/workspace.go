@@ -83,6 +83,7 @@ type Server struct {
 	shells  shells
 	guards  guards
 	places  chan struct{} // of commands that a call waits for
+	looks   chan struct{} // of searches
 	base    *baseline
 
 	life context.Context // ends with Close: whatever runs ends with it
@@ -127,6 +128,7 @@ func New(o Options) (*Server, error) {
 	s.base = newBaseline(s)
 	s.life, s.end = context.WithCancel(context.Background())
 	s.places = make(chan struct{}, maxForeground)
+	s.looks = make(chan struct{}, maxSearches)
 	s.recover()
 	return s, nil
 }
@@ -283,11 +285,25 @@ func (s *Server) run(ctx context.Context, id string, r judge.Ruling) result {
 	case *judge.KillShellInput:
 		return s.killShell(in)
 	case *judge.GrepInput:
-		return s.grep(ctx, in, r.Paths)
+		return s.search(ctx, func() result { return s.grep(ctx, in, r.Paths) })
 	case *judge.GlobInput:
-		return s.glob(ctx, in, r.Paths)
+		return s.search(ctx, func() result { return s.glob(ctx, in, r.Paths) })
 	}
 	return failure("there is no such tool")
+}
+
+// maxSearches are the searches that run at once: each holds every folder on its way open,
+// and further ones wait for a place.
+const maxSearches = 4
+
+func (s *Server) search(ctx context.Context, run func() result) result {
+	select {
+	case s.looks <- struct{}{}:
+		defer func() { <-s.looks }()
+		return run()
+	case <-ctx.Done():
+		return failure("The search was given up before it began: %d run already.", maxSearches)
+	}
 }
 
 // privateFolder makes a folder that is the user's alone.

@@ -23,9 +23,10 @@ import (
 
 // Limits of what is kept.
 const (
-	MaxFile = 10 << 20            // bytes of one earlier content
-	MaxAll  = 1 << 30             // bytes of all of them
-	MaxAge  = 30 * 24 * time.Hour // of an entry
+	MaxFile   = 10 << 20            // bytes of one earlier content
+	MaxDigest = 256 << 20           // bytes of a file that is read to know whether it changed
+	MaxAll    = 1 << 30             // bytes of all of them
+	MaxAge    = 30 * 24 * time.Hour // of an entry
 )
 
 // Kind says what is at a path.
@@ -51,9 +52,9 @@ type State struct {
 	Why    string      `json:"why,omitempty"`    // why it was not kept
 }
 
-// same reports whether two states are of the same content.
+// same reports whether two states are surely of the same content.
 func (s State) same(o State) bool {
-	return s.Kind == o.Kind && s.SHA256 == o.SHA256 && s.Target == o.Target && (s.Kind != File || s.SHA256 != "" || s.Size == o.Size)
+	return s.Kind == o.Kind && s.SHA256 == o.SHA256 && s.Target == o.Target && (s.Kind != File || s.SHA256 != "")
 }
 
 // Change is one path that a call changed.
@@ -66,19 +67,20 @@ type Change struct {
 // Entry is one call. Ended is zero while it runs, and stays so when this program died
 // meanwhile: then what it changed is not known.
 type Entry struct {
-	ID       string    `json:"id"`
-	Session  string    `json:"session"`
-	Call     string    `json:"call"`
-	Tool     string    `json:"tool"`
-	What     string    `json:"what"` // a path, or a command as it was run
-	Begun    time.Time `json:"begun"`
-	Ended    time.Time `json:"ended,omitzero"`
-	Changes  []Change  `json:"changes,omitempty"`
-	Ignored  []string  `json:"ignored,omitempty"`  // paths that git ignores, and that changed
-	Withheld []string  `json:"withheld,omitempty"` // paths that were moved away
-	Missed   int       `json:"missed,omitempty"`   // changes over the most that one entry lists
-	Shared   bool      `json:"shared,omitempty"`   // other commands ran meanwhile, whose changes may be among these
-	Undoes   string    `json:"undoes,omitempty"`   // an entry
+	ID          string    `json:"id"`
+	Session     string    `json:"session"`
+	Call        string    `json:"call"`
+	Tool        string    `json:"tool"`
+	What        string    `json:"what"` // a path, or a command as it was run
+	Begun       time.Time `json:"begun"`
+	Ended       time.Time `json:"ended,omitzero"`
+	Changes     []Change  `json:"changes,omitempty"`
+	Ignored     []string  `json:"ignored,omitempty"`      // paths that git ignores, and that changed
+	IgnoredMore int       `json:"ignored_more,omitempty"` // such paths that are not listed
+	Withheld    []string  `json:"withheld,omitempty"`     // paths that were moved away
+	Missed      int       `json:"missed,omitempty"`       // changes over the most that one entry lists
+	Shared      bool      `json:"shared,omitempty"`       // other commands ran meanwhile, whose changes may be among these
+	Undoes      string    `json:"undoes,omitempty"`       // an entry
 }
 
 // Ledger is a folder of entries. Safe for concurrent use, also by several processes:

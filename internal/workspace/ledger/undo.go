@@ -13,7 +13,8 @@ import (
 type Files interface {
 	// May says why a path may not be written; nil when it may.
 	May(path string) error
-	// Now gives what is at a path, and of a file its content too.
+	// Now gives what is at a path, and of a file its content too, unless it has more
+	// bytes than are kept of one.
 	Now(path string) (State, []byte, error)
 	// Put makes the path what it was: a file with a content, a folder, a link, or
 	// nothing. It replaces a file, and fails for a folder that is not empty.
@@ -94,7 +95,10 @@ func (l *Ledger) check(c Change, files Files) (content []byte, problem string) {
 	if err != nil {
 		return nil, "it can't be looked at: " + plain(err)
 	}
-	if !now.same(c.After) {
+	switch {
+	case c.After.Kind == File && c.After.SHA256 == "" || now.Kind == File && now.SHA256 == "":
+		return nil, "it has more bytes than are read for a digest, so that whether it was changed since is not known"
+	case !now.same(c.After):
 		return nil, "it was changed since"
 	}
 	switch c.Before.Kind {
@@ -120,6 +124,8 @@ func (l *Ledger) Undo(p Plan, files Files) (id string, err error) {
 		switch {
 		case err != nil || !before.same(s.After):
 			return "", fault.New(fault.Conflict, "nothing was undone: "+s.Path+": it was changed since", "")
+		case before.Kind == File && int64(len(content)) != before.Size:
+			before.Why = fmt.Sprintf("it has more than %d bytes", MaxFile)
 		case before.Kind == File:
 			// Who may write a file may be shown it again: it is what this program wrote.
 			if before, err = l.Keep(content, before.Mode, s.After.Why == ""); err != nil {

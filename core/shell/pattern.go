@@ -66,7 +66,7 @@ func patternWords(text string) (words []word, n int, err error) {
 	if len(file.Stmts) != 1 || len(file.Last) > 0 {
 		return nil, 0, errors.New("it is more than one command, or has a comment: write a rule for each")
 	}
-	r := patternReader{reader: reader{source: newSource(text, file)}}
+	r := patternReader{reader: reader{source: newSource(text, file), names: new(names)}}
 	words, n = r.statement(file.Stmts[0])
 	return words, n, r.err
 }

@@ -34,12 +34,16 @@ func Read(command string) (Script, error) {
 	if err != nil {
 		return Script{}, err
 	}
-	r := &reader{source: newSource(command, file)}
-	r.statements(file.Stmts, start(), situation{})
-	if r.err != nil {
-		return Script{}, r.err
+	for known := new(names); ; {
+		r := &reader{source: newSource(command, file), names: known}
+		r.statements(file.Stmts, start(), situation{})
+		switch {
+		case r.err != nil:
+			return Script{}, r.err
+		case !known.again():
+			return Script{Parts: r.parts}, nil
+		}
 	}
-	return Script{Parts: r.parts}, nil
 }
 
 // Part is one simple command of a script, or a redirection or assignment that stands

@@ -265,6 +265,7 @@ func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 			return
 		}
 	}
+	r.names.array(variable)
 	r.sets(variable, &seen)
 	r.report("coproc "+variable, &seen, p, c)
 	r.statement(cmd.Stmt, p, c)

@@ -96,22 +96,19 @@ func (r *reader) add(cs *cells, part syntax.WordPart, quoted bool) {
 		}
 	case *syntax.DblQuoted:
 		cs.kept = cs.kept || len(part.Parts) != 1 || !several(part.Parts[0])
-		if part.Dollar && r.mentions("TEXTDOMAIN") { // it may be translated
+		if part.Dollar && r.names.may("TEXTDOMAIN") { // it may be translated
 			cs.list = append(cs.list, cell{kind: inWord})
 			return
 		}
 		for _, p := range part.Parts {
 			r.add(cs, p, true)
 		}
-	case *syntax.ArithmExp:
-		cs.list = append(cs.list, cell{kind: inWord})
-		cs.kept = true
 	default:
 		kind := spread
 		if quoted && !several(part) {
 			kind = inWord
 		}
-		if single(part) {
+		if single(part) && (quoted || !r.names.may("IFS")) {
 			kind, cs.kept = inWord, true
 		}
 		cs.list = append(cs.list, cell{kind: kind, quoted: quoted})
@@ -121,12 +118,13 @@ func (r *reader) add(cs *cells, part syntax.WordPart, quoted bool) {
 // single reports whether a part is one word even without quotes: a process substitution,
 // or a number.
 func single(part syntax.WordPart) bool {
-	p, ok := part.(*syntax.ParamExp)
-	if !ok {
-		_, file := part.(*syntax.ProcSubst)
-		return file
+	switch part := part.(type) {
+	case *syntax.ParamExp:
+		return numericParameter(part) && part.Param.Value != "!"
+	case *syntax.ProcSubst, *syntax.ArithmExp:
+		return true
 	}
-	return numericParameter(p) && p.Param.Value != "!"
+	return false
 }
 
 // several reports whether a part gives several words even in double quotes.

@@ -13,6 +13,7 @@ const maxShadows = 8
 func (r *reader) wrapped(run *command, u *unwrapped, p place, c situation) (t, f place) {
 	switch {
 	case u.opaque != "":
+		r.names.any = true
 		r.emit(r.part(run, p, u.opaque), c)
 		return lost(), lost()
 	case u.sealed:
@@ -186,6 +187,7 @@ func (r *reader) found(run *command, part Part, p place, c situation) (t, f plac
 		from := p
 		if strings.HasSuffix(words[i].form, "dir") {
 			from = lost()
+			r.names.add(moving)
 		}
 		ends := 0
 		for k, w := range inside { // what is not literal may end the command

@@ -66,7 +66,11 @@ func (r *reader) spell(parts []syntax.WordPart, expanded bool) word {
 	if expanded {
 		cs.braces()
 		cs.globs()
+		if value := cs.value(); value > 0 {
+			cs.homes(value)
+		}
 	} else {
+		cs.homes(0)
 		for i := range cs.list {
 			if k := &cs.list[i].kind; *k == spread {
 				*k = inWord
@@ -231,6 +235,38 @@ func (cs *cells) globs() {
 		if x := &cs.list[i]; x.kind == letter && !x.quoted && (x.c == '*' || x.c == '?') {
 			*x = cell{kind: globbed}
 		}
+	}
+}
+
+// value gives where the value of a word begins that is shaped as an assignment; 0 for
+// none. Bash expands a ~ in it, whatever the command.
+func (cs *cells) value() int {
+	var head strings.Builder
+	for i, x := range cs.list {
+		if x.kind == letter && !x.quoted && x.c == '=' {
+			_, _, ok := splitName(word{form: head.String() + "="})
+			if !ok {
+				return 0
+			}
+			return i + 1
+		}
+		head.WriteByte(x.c)
+	}
+	return 0
+}
+
+// homes takes a ~ for unknown, with the name of a user behind it, that begins the value of
+// an assignment or stands after a colon in it. One that begins the word is told apart.
+func (cs *cells) homes(value int) {
+	for i := max(value, 1); i < len(cs.list); i++ {
+		if x := cs.list[i]; x.kind != letter || x.quoted || x.c != '~' || i != value && cs.list[i-1].c != ':' {
+			continue
+		}
+		to := i + 1
+		for to < len(cs.list) && cs.list[to].kind == letter && cs.list[to].c != '/' && cs.list[to].c != ':' {
+			to++
+		}
+		cs.cut(i, to, inWord)
 	}
 }
 

@@ -42,7 +42,7 @@ type finding struct {
 	target   *target
 	part     *shell.Part
 	problem  string // of unread and outside
-	placed   bool   // of outside: another folder would help
+	placed   bool   // of outside: another folder would help; of lacking: the one where the command starts
 	lack     lack   // of lacking
 }
 
@@ -236,6 +236,10 @@ func (f finding) clause(rule string) string {
 
 func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
 	remedy = fmt.Sprintf("The owner can add %s to permissions.allow, or start the server with --mode %s.", listed(f.lack.rules), f.lack.mode)
+	if f.placed {
+		act += ", which may be another there than the one that a rule names from where the command starts,"
+		remedy = "Call it by its path from there, without cd. " + remedy
+	}
 	if p.uncounted > 0 {
 		remedy += " Allow rules of the project itself don't count before it is trusted: holdfast trust."
 	}

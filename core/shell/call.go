@@ -230,6 +230,10 @@ func (r *reader) part(run *command, p place, why string) Part {
 	part := r.wrapperPart(run.before, run.words)
 	part.Opaque, part.Neutral, part.Accesses = why, false, run.accesses
 	part.inner, _ = run.words[0].literal()
+	part.away = r.away(p)
+	if relative(run.words[0]) {
+		part.Away = part.folders(p)
+	}
 	if strings.Contains(part.inner, "/") {
 		part.Runs = p.paths(run.words[0], r.home())
 	}
@@ -290,7 +294,9 @@ func (r *reader) after(program string, run *command, part Part, p place) (t, f p
 	case "pushd", "popd":
 		r.names.add(moving)
 		return lost(), lost()
-	case "source", ".", "shopt":
+	case "source", ".":
+		p.lost = true
+	case "shopt":
 		return lost(), lost()
 	case "exit":
 		if !p.lost && len(run.words) <= 2 && !(len(run.words) == 2 && run.words[1].many) {

@@ -77,20 +77,17 @@ func (r *reader) home() bool { return !r.names.may("HOME") }
 
 // away reports whether a place may be another than the one where the script starts.
 func (r *reader) away(p place) bool {
-	return (p.lost || len(p.dirs) != 1 || p.dirs[0] != "") && r.names.may(moving)
+	return (len(p.dirs) != 1 || p.dirs[0] != "") && r.names.may(moving)
 }
 
-// folders are the places of a program that is named by a relative path.
-func (p place) folders() []Path {
-	if p.lost || len(p.dirs) == 0 {
-		return []Path{{Text: "a folder that can't be told"}}
+// folders gives the places of a part that may run away from the start. A script that is
+// sourced is taken to stay: who may write what it does needs no other program.
+func (s *shape) folders(p place) []Path {
+	if !s.away {
+		return nil
 	}
-	out := make([]Path, 0, len(p.dirs))
-	for _, d := range p.dirs {
-		to := joined(d, ".")
-		out = append(out, to)
-	}
-	return out
+	p.lost = len(p.dirs) == 0
+	return p.paths(plainWord("."), true)
 }
 
 // relative reports whether a word is a program that is looked for from the folder that

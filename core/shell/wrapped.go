@@ -66,6 +66,9 @@ func (r *reader) sealed(run *command, p place, c situation) {
 		if w.exact && strings.Contains(w.form, "/") {
 			part.Runs = append(part.Runs, p.paths(w, r.home())...)
 		}
+		if relative(w) && (part.inner == "" || part.inner == w.form) {
+			part.Away = part.folders(p)
+		}
 	}
 	if c.shadow {
 		r.emit(part, c)

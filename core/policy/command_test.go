@@ -113,6 +113,100 @@ func TestBareBash(t *testing.T) {
 	}
 }
 
+// TestRelativePrograms: a rule on a program by a relative path means the one from where
+// the command starts.
+func TestRelativePrograms(t *testing.T) {
+	allow := []string{
+		"allow Bash(./run.sh *)", "allow Bash(bin/x)", "allow Bash(timeout 5 ./go)", "allow Bash(bash -c 'cd src && ./in')", "allow Bash(bash -c ./in)",
+		"allow Bash(sudo ./go)", "allow Bash(A=* ./go)", "allow Bash(* --version)", "allow Bash(/ws/run.sh)", "allow Bash(make)", "allow Bash(source *)", "allow Bash(pushd *)", "allow Bash(find *)", "allow Bash(f)",
+	}
+	for _, c := range []struct{ command, want string }{
+		{"./run.sh a", "allowed rules Bash(./run.sh *)"},
+		{"cd src && ./run.sh", "asked ask"},
+		{"cd src; ./run.sh", "asked ask"},
+		{"(cd src && make); ./run.sh", "allowed rules Bash(make)"},
+		{"(cd src && ./run.sh)", "asked ask"},
+		{"cd src && make && /ws/run.sh", "allowed rules Bash(make)"},
+		{"cd src && bin/x", "asked ask"},
+		{"cd src && ./x --version", "allowed rules Bash(* --version)"},
+		{"cd src && timeout 5 ./go", "asked ask"},
+		{"timeout 5 ./go", "allowed rules Bash(timeout 5 ./go)"},
+		{"cd src && time ./run.sh", "asked ask"},
+		{"cd src && sudo ./go", "asked ask"},
+		{"sudo ./go", "allowed rules Bash(sudo ./go)"},
+		{"cd src && A=1 ./go", "asked ask"},
+		{"bash -c 'cd src && ./in'", "allowed rules Bash(bash -c 'cd src && ./in')"},
+		{"cd src && bash -c 'cd src && ./in'", "asked ask"},
+		{"cd src && bash -c ./in", "asked ask"},
+		{"bash -c ./in", "allowed rules Bash(bash -c ./in)"},
+		{"pushd src; ./run.sh", "asked ask"},
+		{"find . -execdir ./run.sh {} +", "asked ask"},
+		{"find . -exec ./run.sh {} +", "allowed rules Bash(find *)"},
+		{"f() { cd src; }; f; ./run.sh", "asked ask"},
+		// Back at the start, by whatever way.
+		{"cd /ws && ./run.sh", "allowed rules Bash(./run.sh *)"},
+		{"cd . && ./run.sh", "allowed rules Bash(./run.sh *)"},
+		{"cd /ws/src/.. && ./run.sh", "allowed rules Bash(./run.sh *)"},
+		{"cd src && cd .. && ./run.sh", "allowed rules Bash(./run.sh *)"},
+		{"cd here && ./run.sh", "allowed rules Bash(./run.sh *)"},
+		{"cd deep && cd .. && ./run.sh", "asked ask"}, // the parent of what the link leads to
+		{"cd src && cd - && ./run.sh", "asked ask"},
+		// A script that is sourced is taken to stay.
+		{"source v/activate && ./run.sh", "allowed rules Bash(source *)"},
+		{"source v/activate || exit; ./run.sh", "allowed rules Bash(source *)"},
+		{"cd /ws && source v/activate && ./run.sh", "allowed rules Bash(source *)"},
+		{"cd src && source v/activate && ./run.sh", "asked ask"},
+		{"source v/activate && cd src && ./run.sh", "asked ask"},
+	} {
+		newWorld(Default).user(allow...).link("here", "/ws").link("deep", "/ws/a/b").expect(t, "Bash "+c.command, c.want)
+	}
+	newWorld(Default).user("allow Bash").expect(t, "Bash cd src && ./run.sh", "allowed rules Bash")
+	newWorld(Bypass).expect(t, "Bash cd src && ./run.sh", "allowed mode")
+	newWorld(Default).user("allow Bash", "deny Bash(./run.sh)").expect(t, "Bash cd src && ./run.sh", "refused rules Bash(./run.sh)")
+	for command, want := range map[string]string{
+		"cd src && ./run.sh": "(rules name a relative program from the folder that the command starts in, and a cd may have led elsewhere)",
+		"cd /ws && ./go":     `"Bash(./go)"`,
+	} {
+		if d := newWorld(Default).user(allow...).judge("Bash " + command); !strings.Contains(d.Reason, want) {
+			t.Errorf("%s: %s", command, d.Reason)
+		}
+	}
+}
+
+// TestVariables: what a builtin sets needs a rule where its name is not a script's own, and
+// what changes the meaning of cd and ~ is seen however it is written.
+func TestVariables(t *testing.T) {
+	allow := []string{
+		"allow Bash(read *)", "allow Bash(printf *)", "allow Bash(mapfile *)", "allow Bash(getopts *)", "allow Bash(wait *)", "allow Bash(unset *)", "allow Bash(git status)",
+		"allow Bash(CDPATH=*)", "allow Bash(export CDPATH=*)", "allow Bash(HOME=*)", "allow Bash(IFS=* read *)", "allow Bash(cd *)", "allow Edit(b/**)", "allow Edit(./f)", "allow Edit(~/ws/**)",
+	}
+	for _, c := range []struct{ command, want string }{
+		{`read PATH <<<"$PWD/src"; git status`, "asked ask"},
+		{`printf -v PATH %s "$PWD/src"; git status`, "asked ask"},
+		{`printf -v x -vPATH %s "$PWD/src"; git status`, "asked ask"},
+		{`mapfile -t PATH < f; git status`, "asked ask"},
+		{`getopts a PATH; git status`, "asked ask"},
+		{`true & wait -n -p PATH; git status`, "asked ask"},
+		{`unset PATH; git status`, "asked ask"},
+		{`unset FOO bar; git status`, "allowed rules Bash(unset *)"},
+		{`while IFS= read -r line; do git status; done < f`, "allowed rules Bash(IFS=* read *)"},
+		{`read -r x y < f; printf -v z %s 1; git status`, "allowed rules Bash(read *)"},
+		{"CD\\\nPATH=secret; cd b; echo x > f", "asked ask"},
+		{`export $'\x43DPATH=secret'; cd b; echo x > f`, "asked ask"},
+		{`eval $'\x43DPATH=secret'; cd b; echo x > f`, "asked ask"},
+		{`for i in 1 2; do echo > ~/ws/g; HOME=/ws/b; done`, "asked ask"},
+		{`for i in 1 2; do echo > ~/ws/g; echo HOME; done`, "allowed rules Edit(~/ws/**)"},
+		{`echo "CDPATH is $CDPATH"; cd b; echo x > f`, "allowed rules Edit(b/**)"},
+	} {
+		w := newWorld(Default).user(allow...)
+		w.config.Roots = []string{"/ws", "/people/owner/ws"}
+		w.expect(t, "Bash "+c.command, c.want)
+	}
+	newWorld(Default).user("allow Bash", "deny Bash(dd of=/people/*)").expect(t, "Bash dd of=~/x", "refused rules Bash(dd of=/people/*)")
+	newWorld(Default).user("allow Bash(dd of=~/x)").expect(t, "Bash dd of=~/x", "asked ask")
+	newWorld(Default).user("allow Bash(dd of=*)").expect(t, "Bash dd of=~/x", "allowed rules Bash(dd of=*)")
+}
+
 func TestCommandsUnderContract(t *testing.T) {
 	lines := []string{"deny write .env", "deny execute bin/deploy.sh", "ask execute tools/**", "ask write drafts"}
 	for _, c := range []struct{ command, want string }{
@@ -223,6 +317,7 @@ func TestSuggestions(t *testing.T) {
 		"grep -c 'a*' *.go":                 `"Bash(grep *)"`,
 		"touch ''":                          `"Bash(touch '')"`,
 		"A='x y' B= tool":                   `"Bash(A='x y' B= tool)"`,
+		"read LINE":                         `"Bash(read LINE)" and "Bash(LINE=*)"`,
 		"for f in *.go; do wc -l $f; done":  `"Bash(wc *)"`,
 		"timeout 5 npm test":                `"Bash(npm test *)"`,
 		"echo hi > a/b && npm test >> ab/c": `"Edit(a/b)", "Bash(npm test *)" and "Edit(ab/c)"`,

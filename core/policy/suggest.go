@@ -27,6 +27,9 @@ func suggest(part *shell.Part) string {
 	if len(part.Text) <= longest {
 		patterns = append(patterns, exactly(part.Text))
 	}
+	if variable, _, sets := strings.Cut(part.Text, "="); sets && strings.Trim(variable, letters) == "" {
+		patterns = append(patterns, variable+"=*")
+	}
 	if len(words) > 0 {
 		patterns = append(patterns, words[0]+" *") // some word is not literal, or there are too many
 	}

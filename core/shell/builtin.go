@@ -8,8 +8,9 @@ import (
 // hidden is the reason of builtins whose operands name what is run or evaluated.
 const hidden = "it names a variable that is not plain, and bash evaluates what is in its subscript"
 
-// builtin says why a builtin may run any command; empty when it does not.
-func (r *reader) builtin(program string, run *command) string {
+// builtin says why a builtin may run any command; empty when it does not. Of variables
+// that it sets seen keeps those with upper-case names.
+func (r *reader) builtin(program string, run *command, seen *findings) string {
 	args := run.words[1:]
 	switch program {
 	case "alias", "enable", "hash", "bind", "complete", "compgen", "compopt", "fc", "history":
@@ -20,29 +21,26 @@ func (r *reader) builtin(program string, run *command) string {
 		return when(some(args, func(w word) bool { return !w.exact || strings.HasPrefix(w.form, "-") && strings.Contains(w.form, "x") }),
 			"jobs -x runs a command")
 	case "mapfile", "readarray":
-		return mapped(args)
+		return r.mapped(args, seen)
 	case "printf":
-		return formatted(args)
+		return r.formatted(args, seen)
 	case "read":
-		return named(args, "ersE", "adinNptu", "a")
+		return r.named(args, "ersE", "adinNptu", "a", seen)
 	case "getopts":
-		if len(args) < 2 {
-			return ""
-		}
-		return plainNames(args[1:2])
+		return r.gets(args, seen)
 	case "wait":
-		return waited(args)
+		return r.waited(args, seen)
 	case "unset":
-		return named(args, "fvn", "", "")
+		return r.unsets(args, seen)
 	case "declare", "typeset", "local", "export", "readonly":
 		return r.declared(program, args)
 	case "test":
-		return tested(args)
+		return r.tested(args)
 	case "[":
 		if len(args) > 0 && args[len(args)-1].is("]") {
 			args = args[:len(args)-1]
 		}
-		return tested(args)
+		return r.tested(args)
 	case "source", ".":
 		return sourced(args)
 	}
@@ -78,8 +76,9 @@ func streamed(path string) bool {
 	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") || strings.Contains(path, "/fd/") || path == "-"
 }
 
-// plainNames says why operands are not names of variables alone.
-func plainNames(args []word) string {
+// plainNames says why operands are not names of variables alone, and records that they
+// are set; seen is nil where they are only looked at.
+func (r *reader) plainNames(args []word, seen *findings) string {
 	for _, w := range args {
 		variable, rest, ok := splitName(w)
 		switch {
@@ -87,22 +86,34 @@ func plainNames(args []word) string {
 			return hidden
 		case evaluated(variable):
 			return special
+		case seen != nil:
+			r.sets(variable, seen)
 		}
 	}
 	return ""
 }
 
 // named looks at a builtin whose operands, and the values of some options, are names.
-func named(args []word, flags, valued, naming string) string {
+func (r *reader) named(args []word, flags, valued, naming string, seen *findings) string {
+	rest, why := r.options(args, flags, valued, naming, seen)
+	if why != "" {
+		return why
+	}
+	return r.plainNames(rest, seen)
+}
+
+// options looks at a builtin's options, of which the values of some are names, and gives
+// the operands.
+func (r *reader) options(args []word, flags, valued, naming string, seen *findings) (rest []word, why string) {
 	for i := 0; i < len(args); i++ {
 		text, ok := args[i].literal()
 		switch {
 		case !ok:
-			return hidden
+			return nil, hidden
 		case text == "--":
-			return plainNames(args[i+1:])
+			return args[i+1:], ""
 		case len(text) < 2 || text[0] != '-':
-			return plainNames(args[i:])
+			return args[i:], ""
 		}
 		for k := 1; k < len(text); k++ {
 			o := text[k]
@@ -110,53 +121,80 @@ func named(args []word, flags, valued, naming string) string {
 				continue
 			}
 			if strings.IndexByte(valued, o) < 0 {
-				return "it has an option that rules do not know"
+				return nil, "it has an option that rules do not know"
 			}
 			value := plainWord(text[k+1:])
 			if k+1 == len(text) {
 				if i++; i == len(args) {
-					return ""
+					return nil, ""
 				}
 				value = args[i]
 			}
 			if value.many {
-				return hidden
+				return nil, hidden
 			}
 			if strings.IndexByte(naming, o) >= 0 {
-				if why := plainNames([]word{value}); why != "" {
-					return why
+				if why := r.plainNames([]word{value}, seen); why != "" {
+					return nil, why
 				}
+				r.names.array(value.form)
 			}
 			break
 		}
 	}
-	return ""
+	return nil, ""
+}
+
+// gets looks at getopts, whose second operand is a name.
+func (r *reader) gets(args []word, seen *findings) string {
+	if len(args) == 0 {
+		return ""
+	}
+	if options := args[0]; !options.exact && len(args) > 2 && (options.many || strings.HasPrefix("--", options.prefix())) {
+		return hidden
+	}
+	if args[0].is("--") {
+		args = args[1:]
+	}
+	return r.plainNames(args[min(1, len(args)):min(2, len(args))], seen)
 }
 
 // waited looks at wait: -p sets a variable, and what follows the options are processes.
-func waited(args []word) string {
-	for i, w := range args {
-		switch {
-		case w.text == "$!" || w.text == `"$!"`:
-		case !w.exact:
-			return hidden
-		case !strings.HasPrefix(w.form, "-"):
-			return ""
-		case strings.Contains(w.form, "p"):
-			return named(args[i:min(i+2, len(args))], "nf", "p", "p")
+func (r *reader) waited(args []word, seen *findings) string {
+	var known []word
+	for _, w := range args {
+		if w.text != "$!" && w.text != `"$!"` { // a number, or nothing
+			known = append(known, w)
 		}
 	}
-	return ""
+	_, why := r.options(known, "nf", "p", "p", seen)
+	return why
+}
+
+// unsets looks at unset. Without a PATH bash looks for programs where it is.
+func (r *reader) unsets(args []word, seen *findings) string {
+	why := r.named(args, "fvn", "", "", nil)
+	for _, w := range args {
+		switch {
+		case w.is("IFS"): // blanks part words then
+		case w.is("PATH"):
+			r.sets("PATH", seen)
+		default:
+			r.names.add(w.form)
+		}
+	}
+	return why
 }
 
 // mapped looks at mapfile, which may call a command for each line.
-func mapped(args []word) string {
+func (r *reader) mapped(args []word, seen *findings) string {
 	for _, w := range args {
 		if !w.exact || strings.HasPrefix(w.form, "-") && strings.Contains(w.form, "C") {
 			return "mapfile -C runs a command"
 		}
+		r.names.array(w.form)
 	}
-	return named(args, "t", "dnOscu", "")
+	return r.named(args, "t", "dnOscu", "", seen)
 }
 
 // counting is the directive of printf that sets a variable to a number of characters.
@@ -175,26 +213,32 @@ func counts(args []word) bool {
 }
 
 // formatted looks at printf: -v sets a variable, and so does %n.
-func formatted(args []word) string {
-	if len(args) == 0 {
-		return ""
-	}
-	p := args[0].prefix()
-	switch {
-	case args[0].is("-v"):
-		if len(args) < 2 {
-			return ""
+func (r *reader) formatted(args []word, seen *findings) string {
+	for len(args) > 0 {
+		w := args[0]
+		p := w.prefix()
+		switch {
+		case w.is("-v"):
+			if len(args) < 2 {
+				return ""
+			}
+			if why := r.plainNames(args[1:2], seen); why != "" {
+				return why
+			}
+			args = args[2:]
+		case strings.HasPrefix(p, "-v"):
+			if !w.exact {
+				return hidden
+			}
+			if why := r.plainNames([]word{plainWord(p[2:])}, seen); why != "" {
+				return why
+			}
+			args = args[1:]
+		case !w.exact && strings.HasPrefix("-v", p):
+			return "its format is not literal and may be -v: write printf -- or a literal format"
+		default:
+			return when(counts(args), "its format may set a variable, by %n: write a literal format without it")
 		}
-		return plainNames(args[1:2])
-	case strings.HasPrefix(p, "-v"):
-		if !args[0].exact {
-			return hidden
-		}
-		return plainNames([]word{plainWord(p[2:])})
-	case !args[0].exact && strings.HasPrefix("-v", p):
-		return "its format is not literal and may be -v: write printf -- or a literal format"
-	case counts(args):
-		return "its format may set a variable, by %n: write a literal format without it"
 	}
 	return ""
 }
@@ -210,13 +254,10 @@ func (r *reader) declared(program string, args []word) string {
 				return hidden
 			case p == "--":
 				options = false
-			case strings.ContainsAny(p, "in"):
-				if program != "export" {
-					return evaluates
-				}
-			case strings.ContainsAny(p, "aA"):
-				compound = true
+			case strings.ContainsAny(p, "in") && program != "export":
+				return evaluates
 			}
+			compound = compound || strings.ContainsAny(p, "aA")
 			continue
 		}
 		options = false
@@ -234,7 +275,13 @@ func (r *reader) declares(program string, w word, compound bool) string {
 	if !ok || strings.HasPrefix(rest, "[") || w.gone {
 		return hidden
 	}
+	if compound {
+		r.names.array(variable)
+	}
 	if rest == "" {
+		if variable != "IFS" {
+			r.names.add(variable) // local takes its value away
+		}
 		return ""
 	}
 	value := strings.TrimPrefix(strings.TrimPrefix(rest, "+"), "=")
@@ -250,7 +297,5 @@ func (r *reader) declares(program string, w word, compound bool) string {
 
 // arrays reports whether a variable may be an array by the time that it is declared.
 func (r *reader) arrays(variable string) bool {
-	return !lowerCase(variable) || r.mentions(variable+"=(") || r.mentions(variable+"+=(") || r.mentions(variable+"[") ||
-		r.mentions("read -") || r.mentions("readarray") || r.mentions("mapfile") || r.mentions("coproc") ||
-		r.mentions("declare -") || r.mentions("typeset -") || r.mentions("local -") || r.mentions("readonly -")
+	return !lowerCase(variable) || r.names.may(variable+"[")
 }

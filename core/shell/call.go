@@ -69,6 +69,7 @@ func (r *reader) perform(run *command, seen *findings, redirs []*syntax.Redirect
 
 // alone adds assignments and redirections without a command: a part each.
 func (r *reader) alone(run *command, redirs []*syntax.Redirect, c situation) {
+	r.names.assigned(run.before)
 	whole := join(run.before, always)
 	outers := c.outers
 	if len(run.before) > 1 {
@@ -134,6 +135,9 @@ func (r *reader) assignment(a *syntax.Assign, seen *findings) word {
 	before := seen.opaque
 	seen.opaque = ""
 	head := a.Name.Value
+	if a.Array != nil || a.Index != nil {
+		r.names.array(a.Name.Value)
+	}
 	if a.Index != nil {
 		r.arithmetic(a.Index, seen)
 		head += "[" + r.slice(a.Index) + "]"
@@ -173,18 +177,25 @@ func (r *reader) assignment(a *syntax.Assign, seen *findings) word {
 
 // simple adds the parts of a command that has words.
 func (r *reader) simple(run *command, p place, c situation) (t, f place) {
+	r.names.assigned(run.before)
+	r.names.assigned(run.words)
 	program, known := run.words[0].literal()
 	if !known || program == "" {
+		r.names.any = true
 		r.emit(r.part(run, p, "its program is not literal"), c)
 		return lost(), lost()
 	}
 	base := program[strings.LastIndexByte(program, '/')+1:]
+	if (base == "env" || base == "exec") && len(run.words) > 1 && strings.HasPrefix(run.words[1].prefix(), "-") {
+		r.names.add("HOME") // it may be taken out of the environment
+	}
 	if w, ok := unwrap(run.words, base, false); ok {
 		return r.wrapped(run, &w, p, c)
 	}
 	part := r.part(run, p, "")
+	var seen findings
 	if part.Opaque == "" && base == program {
-		part.Opaque = r.builtin(program, run)
+		part.Opaque = r.builtin(program, run, &seen)
 	}
 	part.Neutral = part.Opaque == "" && len(run.before) == 0 && base == program && neutral(program, run, c.fed)
 	if base == "find" {
@@ -200,6 +211,7 @@ func (r *reader) simple(run *command, p place, c situation) (t, f place) {
 		return r.cd(run, part, p, c)
 	}
 	r.emit(part, c)
+	r.report("", &seen, p, c)
 	return r.after(program, run, part, p)
 }
 
@@ -218,6 +230,10 @@ func (r *reader) part(run *command, p place, why string) Part {
 	part := r.wrapperPart(run.before, run.words)
 	part.Opaque, part.Neutral, part.Accesses = why, false, run.accesses
 	part.inner, _ = run.words[0].literal()
+	part.away = r.away(p)
+	if relative(run.words[0]) {
+		part.Away = part.folders(p)
+	}
 	if strings.Contains(part.inner, "/") {
 		part.Runs = p.paths(run.words[0], r.home())
 	}
@@ -266,13 +282,21 @@ func operand(w word) bool {
 // after is the place after a command that was not looked into.
 func (r *reader) after(program string, run *command, part Part, p place) (t, f place) {
 	switch {
-	case part.Opaque != "" || r.funcs[program] && r.wanders:
+	case part.Opaque != "":
+		r.names.any = true
+		return lost(), lost()
+	case r.funcs[program] && r.wanders:
 		return lost(), lost()
 	case r.funcs[program]:
 		return p, p
 	}
 	switch program {
-	case "pushd", "popd", "source", ".", "shopt":
+	case "pushd", "popd":
+		r.names.add(moving)
+		return lost(), lost()
+	case "source", ".":
+		p.lost = true
+	case "shopt":
 		return lost(), lost()
 	case "exit":
 		if !p.lost && (len(run.words) == 1 || len(run.words) == 2 && status(run.words[1])) {
@@ -290,6 +314,7 @@ func status(w word) bool {
 
 // cd adds a cd, and gives the places that it leads to and that it may leave.
 func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) {
+	r.names.add(moving)
 	args := run.words[1:]
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
@@ -297,7 +322,7 @@ func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) 
 	t, f = lost(), p
 	part.Neutral = false
 	switch {
-	case part.Opaque != "" || r.funcs["cd"] || r.mentions("CDPATH") || len(run.before) > 0:
+	case part.Opaque != "" || r.funcs["cd"] || r.names.may("CDPATH") || len(run.before) > 0:
 		f = lost()
 	case len(args) == 0:
 		home := word{form: string(rune(tilde)), text: "~", exact: true, tilde: true}

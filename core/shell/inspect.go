@@ -29,6 +29,7 @@ func (f *findings) mark(why string) {
 
 // sets records that a variable is set to what is not known.
 func (r *reader) sets(variable string, seen *findings) {
+	r.names.add(variable)
 	if evaluated(variable) {
 		seen.mark(special)
 	}
@@ -117,6 +118,10 @@ func (r *reader) parameter(n *syntax.ParamExp, seen *findings) {
 			seen.mark(indirect)
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		r.names.any = r.names.any || n.Excl
+		if n.Index != nil {
+			r.names.array(n.Param.Value)
+		}
 		r.sets(n.Param.Value, seen)
 	default:
 	}

@@ -66,7 +66,7 @@ func patternWords(text string) (words []word, n int, err error) {
 	if len(file.Stmts) != 1 || len(file.Last) > 0 {
 		return nil, 0, errors.New("it is more than one command, or has a comment: write a rule for each")
 	}
-	r := patternReader{reader: reader{source: newSource(text, file)}}
+	r := patternReader{reader: reader{source: newSource(text, file), names: new(names)}}
 	words, n = r.statement(file.Stmts[0])
 	return words, n, r.err
 }
@@ -226,18 +226,23 @@ func patternForm(words []word, n int) string {
 }
 
 // Covers reports whether the part is certainly one that the pattern means: for allow
-// rules. It is false for every opaque part.
+// rules. It is false for every opaque part, and for a program by a relative path that may
+// be another than the one that the pattern names: a pattern speaks from where scripts start.
 func (p Pattern) Covers(part *Part) bool {
 	if p.meaning == nil || part.shape == nil || part.Opaque != "" || part.form == "" {
 		return false
 	}
+	other := len(part.Away) > 0
 	for _, o := range part.outers {
-		if p.exact != "" && p.exact == o.form {
+		if p.exact != "" && p.exact == o.form && !(o.away && other) {
 			return true
 		}
-		if !o.script && p.inner != "" && p.inner == part.inner && p.own.covers(o.form) {
+		if !other && !o.script && p.inner != "" && p.inner == part.inner && p.own.covers(o.form) {
 			return true
 		}
+	}
+	if other && len(p.words) > 0 && p.words[0].prefix() != "" {
+		return false
 	}
 	if part.sealed && p.exact == "" && (p.inner == "" || p.inner != part.inner) {
 		return false

@@ -10,6 +10,7 @@ import (
 // reader reads a script into parts.
 type reader struct {
 	*source
+	names  *names
 	parts  []Part
 	opened int   // files that redirections open
 	seen   place // all places that the line of the script so far may have led to
@@ -19,11 +20,8 @@ type reader struct {
 // source is a script's text, and what holds everywhere in it.
 type source struct {
 	text    string
-	bare    string          // the text without quotes, once it is asked for
 	funcs   map[string]bool // functions that it defines
 	wanders bool            // one of them may change the folder
-	found   map[string]bool // what was looked for in bare
-	within  *source         // the script around; nil for none
 }
 
 // situation is what surrounds a statement.
@@ -44,7 +42,7 @@ var movers = map[string]bool{
 
 // newSource looks over a script before it is read.
 func newSource(text string, file *syntax.File) *source {
-	s := &source{text: text, funcs: map[string]bool{}, found: map[string]bool{}}
+	s := &source{text: text, funcs: map[string]bool{}}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
 			s.funcs[f.Name.Value] = true
@@ -72,26 +70,6 @@ func moves(n syntax.Node) bool {
 	})
 	return found
 }
-
-// mentions reports whether a text stands somewhere in the script, quotes apart. Use it
-// for few texts: each is looked for once.
-func (s *source) mentions(text string) bool {
-	yes, known := s.found[text]
-	if !known {
-		if s.bare == "" {
-			s.bare = unquoted.Replace(s.text)
-		}
-		yes = strings.Contains(s.bare, text) || s.within != nil && s.within.mentions(text)
-		s.found[text] = yes
-	}
-	return yes
-}
-
-// unquoted takes quotes out of a script: what is left holds every name that stands in it.
-var unquoted = strings.NewReplacer("'", "", `"`, "", `\`, "", "$HOME", "", "${HOME}", "")
-
-// home reports whether ~ is surely the home directory. That HOME is read does not count.
-func (s *source) home() bool { return !s.mentions("HOME") }
 
 // fail keeps the first error.
 func (r *reader) fail(text string) {
@@ -132,7 +110,6 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c situati
 		inner.funcs[f] = true
 	}
 	inner.wanders = inner.wanders || r.wanders
-	inner.within = r.source
 	outer := r.source
 	r.source = inner
 	t, f = r.lines(file.Stmts, p, c)

@@ -34,12 +34,16 @@ func Read(command string) (Script, error) {
 	if err != nil {
 		return Script{}, err
 	}
-	r := &reader{source: newSource(command, file)}
-	r.lines(file.Stmts, start(), situation{})
-	if r.err != nil {
-		return Script{}, r.err
+	for known := new(names); ; {
+		r := &reader{source: newSource(command, file), names: known}
+		r.lines(file.Stmts, start(), situation{})
+		switch {
+		case r.err != nil:
+			return Script{}, r.err
+		case !known.again():
+			return Script{Parts: r.parts}, nil
+		}
 	}
-	return Script{Parts: r.parts}, nil
 }
 
 // Part is one simple command of a script, or a redirection or assignment that stands
@@ -51,6 +55,7 @@ type Part struct {
 	Inside   []Path   // folders that a neutral part goes to
 	Accesses []Access // its redirections
 	Runs     []Path   // files that it executes: a program's path, a script given to a shell or source
+	Away     []Path   // of a program by a relative path: the folders that it may be in, if that may be another than where the script starts
 
 	*shape // what patterns are held against
 }
@@ -63,6 +68,7 @@ type shape struct {
 	vague  bool      // something in the form is not literal
 	sealed bool      // it runs what its later words say: only an exact or telling pattern covers it
 	inner  string    // the program that runs in the end; empty when that is not known
+	away   bool      // it may run elsewhere than where the script starts
 	outers []outside // the wrappers that it stands in
 }
 
@@ -70,6 +76,7 @@ type shape struct {
 type outside struct {
 	form   string
 	script bool // the part is read from a script: only an exact pattern reaches it
+	away   bool // it may run elsewhere than where the script starts
 }
 
 // Access is a file that a redirection opens.
@@ -91,7 +98,7 @@ type Path struct {
 // first, "" for where the script starts. With none and not lost, nothing runs there.
 type place struct {
 	dirs []string
-	lost bool // it may be any folder
+	lost bool // it may be any folder; of dirs then, if a script that was sourced went nowhere
 }
 
 // Limits of what is followed before the place is lost: no path is longer.
@@ -107,7 +114,7 @@ func lost() place    { return place{lost: true} }
 
 // or is the place after either.
 func (p place) or(q place) place {
-	if p.lost || q.lost {
+	if p.lost && len(p.dirs) == 0 || q.lost && len(q.dirs) == 0 {
 		return lost()
 	}
 	dirs := p.dirs
@@ -119,7 +126,7 @@ func (p place) or(q place) place {
 	if len(dirs) > maxDirs {
 		return lost()
 	}
-	return place{dirs: dirs}
+	return place{dirs: dirs, lost: p.lost || q.lost}
 }
 
 func has(list []string, s string) bool {

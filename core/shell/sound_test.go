@@ -59,7 +59,7 @@ func (g *grown) statement() string {
 	if g.left--; g.left < 0 {
 		return g.simple()
 	}
-	switch g.IntN(22) {
+	switch g.IntN(25) {
 	case 0:
 		return "{ " + g.list() + "; }" + g.redirect()
 	case 1:
@@ -102,13 +102,31 @@ func (g *grown) statement() string {
 		return "find . -maxdepth 1 -name a " + g.pick("-exec ", "-execdir ", "-ok ") + g.simple() + g.pick(` \;`, " {} +", ` {} \;`)
 	case 20:
 		return g.pick("coproc "+g.simple(), "coproc z { "+g.simple()+"; }") + "; wait"
+	case 21:
+		return g.pick(namings...) + g.pick("; ", "\n", " && ") + g.pick("cd b; echo > f", "cd b && echo >> f", "echo > ~/f", "cd; echo > f", g.statement())
+	case 22:
+		return g.pick(arrays...) + "; x='($(m1))'; " + g.pick("declare ", "typeset ", "declare --  ", "export ") + g.pick(`y="$x"`, `"y=$x"`, `y=$'\x28$(m1))'`, `'y=($(m1))'`)
+	case 23:
+		return g.pick("printf", "printf -v x", "printf -vx", "read -r x", "read", "mapfile -t", "true & wait -n -p x", "true & wait", "getopts", "getopts --", "unset -v") + " " +
+			g.pick("", "", "x ", "-- ", "%s ", "-n ") + g.pick("", "-v", "-v ", "-p ", "-a ", "-a") + g.pick("'a[$(m1)]'", `"$x"`, "$x", "x", "a") + g.pick("", " a", " <<<1")
 	}
 	return g.simple()
 }
 
+// namings set what cd, ~ and words mean, or a variable beside.
+var namings = []string{
+	"CD\\\nPATH=a", `export $'\x43DPATH=a'`, `export CD"PA"TH=a`, `eval $'\x43DPATH=a'`, "read CDPATH <<<a", `read -r $'\103DPATH' <<<a`, "printf -v CDPATH a", "for CDPATH in a; do :; done",
+	": ${CDPATH:=a}", "mapfile -t CDPATH <<<a", "f() { CDPATH=a; }; f", "IFS=1", "IFS=x1", `export $'I\x46S=5'`, "read IFS <<<1", "IFS=-", "IFS=,", "unset IFS", `export $'\x48OME=a'`, "HO\\\nME=b", "printf -v HOME b",
+}
+
+// arrays may make an array of y.
+var arrays = []string{
+	"declare  -a y", "declare $'-a' y", `declare "-A" y`, "read  -a y <<<1", "read -ra y <<<1", "mapfile -t y <<<1", "readarray   y <<<1", "y=()", "y[0]=1", "y+=(a)", ": ${y[0]:=a}", "export -a y", "y=1", "eval $'\x79=()'",
+}
+
 func (g *grown) simple() string {
 	prefix := g.pick("", "", "", "", "A=1 ", "x=$(m5) ", "env ", "env B=2 ", "timeout 5 ", "nice ", "command ", "exec ",
-		"env -u A nice -n 3 ", "time -p ", "! ", "timeout -s KILL 5 ")
+		"env -u A nice -n 3 ", "env A=$((51))", "nice -n $((51))", "env A=$#", "time -p ", "! ", "timeout -s KILL 5 ")
 	words := []string{g.pick("m1", "m2", "m3", "m4", "'m1'", `m\2`, `"m"3`, "$x", `$'m\x31'`, "{m1,m2}", `"$1"`, "./m1", "echo", "true", "m[1]", "$@", `"${y[@]}"`)}
 	for range g.IntN(3) {
 		words = append(words, g.word())
@@ -123,7 +141,7 @@ func (g *grown) word() string {
 	return g.pick("a", "a b", `"a b"`, "'$(m1)'", `\$(m1)`, "$x", `"$x"`, "$@", `"$@"`, "{a,b}", "*", "a?", "~", `$'a\nb'`, `$"a"`,
 		"#c", "a#b", "''", "${x:-a}", `"${x:-m1}"`, "${x/m/n}", "${#x}", "$((1+2))", "$?",
 		"$("+g.list()+")", `"$(`+g.list()+`)"`, "`m1 a`", "<("+g.simple()+")", "${x:-$("+g.simple()+")}", `"${x:-"$(m2)"}"`,
-		"${x:=a}", "${!x}", "-v", "-c", "a=b", "~/x", "[a]", "m1", "m2", "+", "a\\\nb")
+		"a=~", "a=b:~", "a=~/x:~root", "$((51))m1", "$#m1", "$?m1", "${x:=a}", "${!x}", "-v", "-c", "a=b", "~/x", "[a]", "m1", "m2", "+", "a\\\nb")
 }
 
 func (g *grown) redirect() string {

@@ -12,6 +12,7 @@ var tokens = []string{
 	"=", "x=", "x=(", "a[0]=", "+=", "~", "*", "?", "[a]", "{m1,m2}", "{a,b}", ",", "\\\n", "$[", "]", ";;", ";&", "|&", "-", "--",
 	"eval ", "eval '", "bash -c '", `sh -c "`, "env ", "env A=1 ", "timeout 5 ", "xargs ", "trap '", "' EXIT", "exec ", "command ", "builtin ", "nice ", ". ",
 	"$@", `"$@"`, "$#", "$?", "!(", "@(", "+(", "cd a", "cd b", "cd ..", "cd a && ", "(cd a; ", "exit", "return", "break", "set -e", "test ", "[ ", " ]",
+	"IFS=1; ", "IFS=", "$((51))", "a=~", ":~", "CD\\\nPATH=a; ", "export $'\\x43DPATH=a'; ", "declare  -a y; ", `declare y="$x"; `, "x='($(m1))'; ", "printf -v x ", "-v 'a[$(m1)]' ", "wait -n -p x ", "-p ",
 	"echo ", "printf ", ": ", "true", "false", "let ", "declare ", "export ", "local ", "read x", "then", "do", "done", "fi", `\"`, `\$`, "\\`",
 }
 

@@ -287,6 +287,7 @@ func (r *reader) timed(cmd *syntax.TimeClause, p place, c situation) (t, f place
 			words = append(words, r.word(a))
 		}
 		outer := r.wrapperPart(nil, words)
+		outer.away = r.away(p)
 		t, f = r.statement(cmd.Stmt, p, c.inside(outer, false))
 		r.emit(outer, c)
 		return t, f
@@ -316,6 +317,7 @@ func (r *reader) coprocess(cmd *syntax.CoprocClause, p place, c situation) {
 			return
 		}
 	}
+	r.names.array(variable)
 	r.sets(variable, &seen)
 	r.report("coproc "+variable, &seen, p, c)
 	c.aside = true

@@ -7,13 +7,13 @@ const dressed = "a variable in it may be -v, which evaluates what it names: quot
 
 // tested says why test or [ may run anything. It reads operands as bash does, by their
 // number.
-func tested(args []word) string {
+func (r *reader) tested(args []word) string {
 	for i, w := range args {
 		switch {
 		case w.many:
 			return dressed
 		case (w.is("-v") || w.is("-R")) && i+1 < len(args):
-			if why := plainNames(args[i+1 : i+2]); why != "" {
+			if why := r.plainNames(args[i+1:i+2], nil); why != "" {
 				return why
 			}
 		}

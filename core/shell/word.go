@@ -66,7 +66,11 @@ func (r *reader) spell(parts []syntax.WordPart, expanded bool) word {
 	if expanded {
 		cs.braces()
 		cs.globs()
+		if value := cs.value(); value > 0 {
+			cs.homes(value)
+		}
 	} else {
+		cs.homes(0)
 		for i := range cs.list {
 			if k := &cs.list[i].kind; *k == spread {
 				*k = inWord
@@ -96,22 +100,19 @@ func (r *reader) add(cs *cells, part syntax.WordPart, quoted bool) {
 		}
 	case *syntax.DblQuoted:
 		cs.kept = cs.kept || len(part.Parts) != 1 || !several(part.Parts[0])
-		if part.Dollar && r.mentions("TEXTDOMAIN") { // it may be translated
+		if part.Dollar && r.names.may("TEXTDOMAIN") { // it may be translated
 			cs.list = append(cs.list, cell{kind: inWord})
 			return
 		}
 		for _, p := range part.Parts {
 			r.add(cs, p, true)
 		}
-	case *syntax.ArithmExp:
-		cs.list = append(cs.list, cell{kind: inWord})
-		cs.kept = true
 	default:
 		kind := spread
 		if quoted && !several(part) {
 			kind = inWord
 		}
-		if single(part) {
+		if single(part) && (quoted || !r.names.may("IFS")) {
 			kind, cs.kept = inWord, true
 		}
 		cs.list = append(cs.list, cell{kind: kind, quoted: quoted})
@@ -121,12 +122,13 @@ func (r *reader) add(cs *cells, part syntax.WordPart, quoted bool) {
 // single reports whether a part is one word even without quotes: a process substitution,
 // or a number.
 func single(part syntax.WordPart) bool {
-	p, ok := part.(*syntax.ParamExp)
-	if !ok {
-		_, file := part.(*syntax.ProcSubst)
-		return file
+	switch part := part.(type) {
+	case *syntax.ParamExp:
+		return numericParameter(part) && part.Param.Value != "!"
+	case *syntax.ProcSubst, *syntax.ArithmExp:
+		return true
 	}
-	return numericParameter(p) && p.Param.Value != "!"
+	return false
 }
 
 // several reports whether a part gives several words even in double quotes.
@@ -233,6 +235,38 @@ func (cs *cells) globs() {
 		if x := &cs.list[i]; x.kind == letter && !x.quoted && (x.c == '*' || x.c == '?') {
 			*x = cell{kind: globbed}
 		}
+	}
+}
+
+// value gives where the value of a word begins that is shaped as an assignment; 0 for
+// none. Bash expands a ~ in it, whatever the command.
+func (cs *cells) value() int {
+	var head strings.Builder
+	for i, x := range cs.list {
+		if x.kind == letter && !x.quoted && x.c == '=' {
+			_, _, ok := splitName(word{form: head.String() + "="})
+			if !ok {
+				return 0
+			}
+			return i + 1
+		}
+		head.WriteByte(x.c)
+	}
+	return 0
+}
+
+// homes takes a ~ for unknown, with the name of a user behind it, that begins the value of
+// an assignment or stands after a colon in it. One that begins the word is told apart.
+func (cs *cells) homes(value int) {
+	for i := max(value, 1); i < len(cs.list); i++ {
+		if x := cs.list[i]; x.kind != letter || x.quoted || x.c != '~' || i != value && cs.list[i-1].c != ':' {
+			continue
+		}
+		to := i + 1
+		for to < len(cs.list) && cs.list[to].kind == letter && cs.list[to].c != '/' && cs.list[to].c != ':' {
+			to++
+		}
+		cs.cut(i, to, inWord)
 	}
 }
 

@@ -13,6 +13,7 @@ const maxShadows = 8
 func (r *reader) wrapped(run *command, u *unwrapped, p place, c situation) (t, f place) {
 	switch {
 	case u.opaque != "":
+		r.names.any = true
 		r.emit(r.part(run, p, u.opaque), c)
 		return lost(), lost()
 	case u.sealed:
@@ -64,6 +65,9 @@ func (r *reader) sealed(run *command, p place, c situation) {
 	for _, w := range words[1:] {
 		if w.exact && strings.Contains(w.form, "/") {
 			part.Runs = append(part.Runs, p.paths(w, r.home())...)
+		}
+		if relative(w) && (part.inner == "" || part.inner == w.form) {
+			part.Away = part.folders(p)
 		}
 	}
 	if c.shadow {
@@ -186,6 +190,7 @@ func (r *reader) found(run *command, part Part, p place, c situation) (t, f plac
 		from := p
 		if strings.HasSuffix(words[i].form, "dir") {
 			from = lost()
+			r.names.add(moving)
 		}
 		ends := 0
 		for k, w := range inside { // what is not literal may end the command

@@ -1,0 +1,98 @@
+package shell
+
+import "strings"
+
+// names is what a command sets, wherever it stands: variables change what cd, ~ and words
+// mean, and what was read before them too, in a loop or a function. So a question that
+// was answered too soon is kept, and the command read once more.
+type names struct {
+	set   map[string]bool // variables, and those that are arrays with a "[" behind the name
+	asked map[string]bool // those of which it was said that nothing sets them
+	any   bool            // something sets variables that can't be told
+	late  bool            // one of asked was set after all
+	round int
+}
+
+// moving stands among the names for a command that changes the folder.
+const moving = "/"
+
+// add records that a variable is set.
+func (n *names) add(variable string) {
+	if n.set[variable] {
+		return
+	}
+	if n.set == nil {
+		n.set = map[string]bool{}
+	}
+	n.set[variable] = true
+	n.late = n.late || n.asked[variable]
+}
+
+// array records that a variable is set, and may be an array.
+func (n *names) array(variable string) {
+	n.add(variable)
+	n.add(variable + "[")
+}
+
+// assigned records what words assign, in whatever command they stand: env and export
+// take them, and which others do can't be told.
+func (n *names) assigned(words []word) {
+	for _, w := range words {
+		variable, rest, ok := splitName(w)
+		if !ok || rest == "" {
+			continue
+		}
+		if variable == "IFS" && w.exact && !strings.ContainsAny(rest, "-0123456789") {
+			continue // it splits no number
+		}
+		n.add(variable)
+	}
+}
+
+// may reports whether something may set a variable.
+func (n *names) may(variable string) bool {
+	if n.any || n.set[variable] {
+		return true
+	}
+	if n.asked == nil {
+		n.asked = map[string]bool{}
+	}
+	n.asked[variable] = true
+	return false
+}
+
+// again reports whether the command must be read once more, and makes ready for it. The
+// third reading takes everything for set, so that it is the last.
+func (n *names) again() bool {
+	if !n.late {
+		return false
+	}
+	n.round++
+	n.asked, n.late, n.any = nil, false, n.round > 1
+	return true
+}
+
+// home reports whether ~ is surely the home directory.
+func (r *reader) home() bool { return !r.names.may("HOME") }
+
+// away reports whether a place may be another than the one where the script starts.
+func (r *reader) away(p place) bool {
+	return (len(p.dirs) != 1 || p.dirs[0] != "") && r.names.may(moving)
+}
+
+// folders gives the places of a part that may run away from the start. A script that is
+// sourced is taken to stay: who may write what it does needs no other program.
+func (s *shape) folders(p place) []Path {
+	if !s.away {
+		return nil
+	}
+	p.lost = len(p.dirs) == 0
+	return p.paths(plainWord("."), true)
+}
+
+// relative reports whether a word is a program that is looked for from the folder that
+// the command is in.
+func relative(w word) bool {
+	text, ok := w.literal()
+	return ok && !w.tilde && strings.Contains(text, "/") && text[0] != '/'
+}

@@ -143,7 +143,7 @@ func (p *Policy) explain(f finding) (reason, remedy string) {
 	rule, at := f.name()
 	switch f.rank {
 	case unread:
-		return "Refused in every mode: " + f.problem + ".", "Send a command that bash reads in one way only."
+		return "No mode allows this: " + f.problem + ".", "Send a command that bash reads in one way only."
 	case outside:
 		return p.explainOutside(f, act)
 	case contracted:

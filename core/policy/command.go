@@ -92,6 +92,9 @@ func (s *script) judge(part *shell.Part) (worst finding, moded bool) {
 	moded = worst.rank == granted && worst.rule == nil && !s.needless(part)
 	all := worst.lack
 	take := func(f finding) {
+		if part.Shadow && f.rank >= planned {
+			return // it only objects
+		}
 		all = all.and(f.lack)
 		if f.before(worst) && !(moded && f.rank == granted) {
 			worst = f
@@ -250,10 +253,13 @@ func (s *script) dark(text string, u usage) finding {
 // run judges a file that a command executes, if it is inside. Rules speak of commands,
 // so only the contracts have a say.
 func (s *script) run(path shell.Path) finding {
-	text, known := s.literal(path)
-	if !known || len(s.contracts) == 0 {
+	if len(s.contracts) == 0 {
 		return finding{rank: granted}
 	}
-	t := s.inside(text, s.files)
+	text, known := s.literal(path)
+	t := target{text: text, dark: true} // it may be any path
+	if known {
+		t = s.inside(text, s.files)
+	}
 	return s.contracted(&t, usage{tool: Bash})
 }

@@ -113,12 +113,48 @@ func TestBareBash(t *testing.T) {
 	}
 }
 
+// TestShadows: what a command may run that needs a rule on itself is held against denies,
+// its redirections too, and against nothing else.
+func TestShadows(t *testing.T) {
+	for _, c := range []struct {
+		mode          Mode
+		rules         []string
+		command, want string
+	}{
+		{Default, []string{"allow Bash", "deny Edit(secret/**)"}, "/bin/bash -c 'echo x > secret/f'", "refused rules Edit(secret/**)"},
+		{Default, []string{"allow Bash", "deny Edit(secret/**)"}, "/bin/bash -c 'echo x > src/f'", "allowed rules Bash"},
+		{Default, []string{"allow Bash", "deny Edit(secret/**)"}, "bash -hc 'echo x > secret/f'", "refused rules Edit(secret/**)"},
+		{Default, []string{"allow Bash", "deny Edit(secret/**)"}, "bash -O extglob <<'E'\necho x > secret/f\nE", "refused rules Edit(secret/**)"},
+		{Default, []string{"allow Bash", "deny Edit(secret/**)"}, "zsh -c 'echo $x > secret/f'", "refused rules Edit(secret/**)"},
+		{Default, []string{"allow Bash", "deny Edit(secret/**)"}, "cd secret; sudo sh -c 'echo x > f'", "refused rules Edit(secret/**)"},
+		{Default, []string{"allow Bash", "deny Edit(secret/**)"}, "env -C secret bash -c 'echo x > f'", "refused rules Edit(secret/**)"},
+		{Default, []string{"allow Bash", "ask Edit(secret/**)"}, "/bin/sh -c 'echo x > secret/f'", "asked ask Edit(secret/**)"},
+		{Default, []string{"allow Bash"}, "/bin/bash -c 'echo x > .git/hooks/a'", "refused rules protected:.git"},
+		{Default, []string{"allow Bash"}, "env -C . bash -c 'echo x > .git/hooks/a'", "refused rules protected:.git"},
+		{Default, []string{"allow Bash"}, "env -C src bash -c 'echo x > f'", "allowed rules Bash"},
+		{Default, []string{"allow Bash(/bin/bash -c 'echo x > f')"}, "/bin/bash -c 'echo x > f'", "allowed rules Bash(/bin/bash -c 'echo x > f')"},
+		{Default, []string{"allow Edit(f)"}, "/bin/bash -c 'echo x > f'", "asked ask"},
+		{Default, []string{"allow Bash", "deny Bash(rm *)"}, "/bin/bash -c '{rm,x}'", "refused rules Bash(rm *)"},
+		{Default, []string{"allow Bash", "deny Bash(rm *)"}, "bash -ic 'ls'", "refused rules Bash(rm *)"},
+		{Default, []string{"allow Bash", "deny Bash(rm *)"}, "bash -s -c 'rm x' <<'E'\ntrue\nE", "refused rules Bash(rm *)"},
+		{Default, []string{"allow Bash", "deny Bash(rm *)"}, "bash <<'E'\nexec <<'F'\nrm x\nF\nE", "refused rules Bash(rm *)"},
+		{Default, []string{"allow Bash", "deny Bash(rm *)"}, "/bin/bash -lc 'npm ci && npm test'", "allowed rules Bash"},
+		{Default, []string{"allow Bash(find *)"}, "find . ! -name -exec -exec rm {} \\;", "asked ask"},
+		{Default, []string{"allow Bash(git stash)"}, "ls <<< x; echo x | xargs -I{} -n9 git stash", "asked ask"},
+		{Default, nil, "src/eval true", "asked ask"},
+		{Default, nil, "/bin/bash", "asked ask"},
+		{AcceptEdits, []string{"allow Bash(nice true)"}, "nice() { cd .git; }; nice true; echo x > config", "asked ask"},
+	} {
+		newWorld(c.mode).user(c.rules...).expect(t, "Bash "+c.command, c.want)
+	}
+}
+
 // TestRelativePrograms: a rule on a program by a relative path means the one from where
 // the command starts.
 func TestRelativePrograms(t *testing.T) {
 	allow := []string{
 		"allow Bash(./run.sh *)", "allow Bash(bin/x)", "allow Bash(timeout 5 ./go)", "allow Bash(bash -c 'cd src && ./in')", "allow Bash(bash -c ./in)",
-		"allow Bash(sudo ./go)", "allow Bash(A=* ./go)", "allow Bash(* --version)", "allow Bash(/ws/run.sh)", "allow Bash(make)", "allow Bash(source *)", "allow Bash(pushd *)", "allow Bash(find *)", "allow Bash(f)",
+		"allow Bash(sudo ./go)", "allow Bash(/usr/bin/timeout 5 ./go)", "allow Bash(A=* ./go)", "allow Bash(* --version)", "allow Bash(/ws/run.sh)", "allow Bash(make)", "allow Bash(source *)", "allow Bash(pushd *)", "allow Bash(find *)", "allow Bash(f)",
 	}
 	for _, c := range []struct{ command, want string }{
 		{"./run.sh a", "allowed rules Bash(./run.sh *)"},
@@ -133,6 +169,8 @@ func TestRelativePrograms(t *testing.T) {
 		{"timeout 5 ./go", "allowed rules Bash(timeout 5 ./go)"},
 		{"cd src && time ./run.sh", "asked ask"},
 		{"cd src && sudo ./go", "asked ask"},
+		{"cd src && /usr/bin/timeout 5 ./go", "asked ask"},
+		{"/usr/bin/timeout 5 ./go", "allowed rules Bash(/usr/bin/timeout 5 ./go)"},
 		{"sudo ./go", "allowed rules Bash(sudo ./go)"},
 		{"cd src && A=1 ./go", "asked ask"},
 		{"bash -c 'cd src && ./in'", "allowed rules Bash(bash -c 'cd src && ./in')"},
@@ -220,6 +258,13 @@ func TestCommandsUnderContract(t *testing.T) {
 		{"x/../deploy.sh", "refused contract bin/deploy.sh"}, // the parent of bin/sub
 		{"/out/deploy", "refused contract bin/deploy.sh"},    // outside, but it leads inside
 		{"tools/x", "asked ask tools/**"},
+		{"cd bin && /bin/bash deploy.sh", "refused contract bin/deploy.sh"},
+		{"cd bin && bash -O extglob deploy.sh", "refused contract bin/deploy.sh"},
+		{"bash -hc bin/deploy.sh", "refused contract bin/deploy.sh"},
+		{"env -C bin bash deploy.sh", "refused contract bin/deploy.sh"}, // it may be any folder
+		{"cd \"$X\" && ./x", "refused contract bin/deploy.sh"},
+		{"env -C bin ./deploy.sh", "refused contract bin/deploy.sh"},
+		{"/bin/bash x.sh", "allowed mode"},
 		{"/usr/bin/ls", "allowed mode"},
 		{"loop/../x", "allowed mode"},
 		{"$X/deploy.sh", "allowed mode"},

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"regexp"
 	"strings"
 )
@@ -71,9 +72,15 @@ func sourced(args []word) string {
 	return when(len(args) > 0 && (!args[0].exact || streamed(args[0].form)), "the script that it reads is not a file known by name")
 }
 
-// streamed reports whether a path is a descriptor rather than a file.
-func streamed(path string) bool {
-	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") || strings.Contains(path, "/fd/") || path == "-"
+// streamed reports whether a path may be a descriptor rather than a file, wherever it
+// begins.
+func streamed(name string) bool {
+	clean := strings.ToLower(path.Clean(name)) // some file systems fold
+	switch base := path.Base(clean); {
+	case base == "stdin" || base == "stdout" || base == "stderr" || base == "-" || strings.Trim(base, "0123456789") == "":
+		return true
+	}
+	return strings.HasPrefix(clean, "/dev/") || strings.HasPrefix(clean, "/proc/") || strings.Contains(clean, "/fd/")
 }
 
 // plainNames says why operands are not names of variables alone, and records that they

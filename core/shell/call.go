@@ -180,7 +180,7 @@ func (r *reader) simple(run *command, p place, c situation) (t, f place) {
 	r.names.assigned(run.before)
 	r.names.assigned(run.words)
 	program, known := run.words[0].literal()
-	if !known || program == "" {
+	if !known || program == "" || program == "~" {
 		r.names.any = true
 		r.emit(r.part(run, p, "its program is not literal"), c)
 		return lost(), lost()
@@ -190,6 +190,9 @@ func (r *reader) simple(run *command, p place, c situation) (t, f place) {
 		r.names.add("HOME") // it may be taken out of the environment
 	}
 	if w, ok := unwrap(run.words, base, false); ok {
+		if (base != program || r.funcs[program]) && !w.sealed && w.opaque == "" {
+			return r.disguised(run, &w, program, p, c)
+		}
 		return r.wrapped(run, &w, p, c)
 	}
 	part := r.part(run, p, "")
@@ -199,7 +202,8 @@ func (r *reader) simple(run *command, p place, c situation) (t, f place) {
 	}
 	part.Neutral = part.Opaque == "" && len(run.before) == 0 && base == program && neutral(program, run, c.fed)
 	if base == "find" {
-		return r.found(run, part, p, c)
+		r.found(run, part, p, c)
+		return r.after(program, run, part, p)
 	}
 	if file := run.words[1:]; part.Opaque == "" && (program == "source" || program == ".") && len(file) > 0 {
 		if file[0].is("--") && len(file) > 1 {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -12,6 +13,8 @@ type reader struct {
 	*source
 	names  *names
 	parts  []Part
+	parsed int   // bytes, over all scripts in each other
+	looks  int   // at words that may begin a command
 	opened int   // files that redirections open
 	seen   place // all places that the line of the script so far may have led to
 	err    error
@@ -29,7 +32,10 @@ type situation struct {
 	outers  []outside // wrappers
 	assigns []word    // assignments that reach in from those
 	shadow  bool      // for deny and ask alone: what is around needs the rule
+	astray  bool      // of shadows: the folder may be another than the one that is known
 	fed     bool      // a pipe is its standard input
+	shell   string    // that reads the script around; empty for bash
+	stdin   bool      // the script is what that shell has as its standard input
 	aside   bool      // another process runs it: it does not change the place
 	depth   int       // scripts around
 }
@@ -85,13 +91,43 @@ func (r *reader) emit(p Part, c situation) {
 		return
 	}
 	if c.shadow {
-		p.Neutral, p.Inside, p.Accesses = true, nil, nil
+		p.Neutral, p.Inside, p.Shadow = true, nil, true
+	}
+	if c.astray {
+		p.wander()
 	}
 	if p.shape == nil {
 		p.shape = &shape{}
 	}
 	p.outers = c.outers
 	r.parts = append(r.parts, p)
+}
+
+// wander adds that each path of a part which is relative may be another one.
+func (p *Part) wander() {
+	for _, a := range p.Accesses {
+		if a.Path.Literal && !strings.HasPrefix(a.Path.Text, "/") {
+			p.Accesses = append(slices.Clip(p.Accesses), Access{Path: Path{Text: a.Path.Text}, Write: a.Write})
+		}
+	}
+	for _, run := range p.Runs {
+		if run.Literal && !strings.HasPrefix(run.Text, "/") {
+			p.Runs = append(slices.Clip(p.Runs), Path{Text: run.Text})
+		}
+	}
+}
+
+// maxParsed is how much is parsed in one command, each script in it anew: a script in a
+// script is read for each shell that may read it.
+const maxParsed = 4 * MaxCommand
+
+// parse parses a script in the command.
+func (r *reader) parse(text string, lang syntax.LangVariant) (*syntax.File, error) {
+	if r.parsed += len(text); r.parsed > maxParsed {
+		r.fail("the command has scripts nested in scripts that are too long together: put them into files")
+		return &syntax.File{}, nil
+	}
+	return parse(text, lang)
 }
 
 // script reads a text that is run as a script: of bash -c, eval, a handler. It reports
@@ -101,7 +137,7 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c situati
 		r.fail("the command has scripts nested in scripts too deeply: put them into files")
 		return p, p, ""
 	}
-	file, err := parse(text, lang)
+	file, err := r.parse(text, lang)
 	if err != nil {
 		return lost(), lost(), "the script in it can't be read"
 	}
@@ -110,6 +146,11 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c situati
 		inner.funcs[f] = true
 	}
 	inner.wanders = inner.wanders || r.wanders
+	if c.stdin && eats(file, text, inner.funcs) {
+		why = "a command in it may read or change what is left of the script: give that command < /dev/null, or send the script itself as the command"
+		c.shadow = true
+	}
+	c.stdin = false
 	outer := r.source
 	r.source = inner
 	t, f = r.lines(file.Stmts, p, c)
@@ -118,7 +159,7 @@ func (r *reader) script(text string, lang syntax.LangVariant, p place, c situati
 		r.funcs[f] = true
 	}
 	r.wanders = inner.wanders
-	return t, f, ""
+	return t, f, why
 }
 
 // slice is the text of a node.

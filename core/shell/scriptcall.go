@@ -7,15 +7,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shellCall looks through a shell: its script is a word, a file or its standard input.
-func shellCall(words []word, base string) (unwrapped, bool) {
-	u := unwrapped{shell: base, runs: inputScript, sealed: words[0].form != base}
-	text, i := false, 1
+// shellCall looks through a shell that is called in a plain way: its script is a word, a
+// file or its standard input. Any other option may change where the script is, or how it
+// is read.
+func shellCall(words []word, base string) unwrapped {
+	u := unwrapped{shell: base, runs: inputScript}
+	opaque := func(why string) unwrapped {
+		u.opaque = why
+		return u
+	}
+	text, input, i := false, false, 1
 	for ; i < len(words); i++ {
 		o, ok := words[i].literal()
 		if !ok {
-			u.opaque = "a word that is not literal may be its script"
-			return u, true
+			return opaque("a word that is not literal may be its script")
 		}
 		if o == "-" || o == "--" {
 			i++
@@ -27,45 +32,35 @@ func shellCall(words []word, base string) (unwrapped, bool) {
 		if len(o) < 2 || o[0] != '-' && o[0] != '+' {
 			break
 		}
-		if o[0] == '+' || strings.Trim(o[1:], "ceuxlso") != "" || strings.Count(o, "o") > 1 {
-			u.sealed, u.opaque = true, fromInput(words[i+1:])
-			return u, true
+		if o[0] == '+' || strings.Trim(o[1:], "ceuxlsonv") != "" || strings.Count(o, "o") > 1 {
+			return opaque("its option " + o + " may change what script it takes, or how it reads it")
 		}
 		text = text || strings.Contains(o, "c")
+		input = input || strings.Contains(o, "s")
 		if strings.Contains(o, "o") {
 			if i++; i == len(words) || !usual(words[i]) {
-				u.sealed = true
-				return u, true
+				return opaque("its option -o may change how it reads its script")
 			}
-		}
-		if strings.Contains(o, "s") && !text {
-			return u, true
 		}
 	}
 	switch {
-	case i >= len(words):
-		return u, !text
+	case text && input:
+		return opaque("with both -c and -s it may run its standard input too")
+	case text && i >= len(words):
+		u.runs = noScript
 	case text:
 		u.runs = textScript
-		u.text, _ = words[i].literal()
+		if u.text, text = words[i].literal(); !text || words[i].tilde {
+			return opaque("a word that is not literal may be its script")
+		}
+	case input || i >= len(words):
 	default:
 		u.runs, u.file = fileScript, words[i]
 		if !u.file.exact || streamed(u.file.form) {
-			u.opaque = "its script is not a file known by name"
+			return opaque("its script is not a file known by name")
 		}
 	}
-	return u, true
-}
-
-// fromInput says why a shell with an option that is not known here may run what none of
-// its words says: without a script it takes its standard input.
-func fromInput(rest []word) string {
-	for _, w := range rest {
-		if text, ok := w.literal(); !ok || !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") {
-			return ""
-		}
-	}
-	return "it may take its script from its standard input"
+	return u
 }
 
 // usual reports whether an option of set -o changes nothing in how a script is read.
@@ -75,7 +70,7 @@ func usual(w word) bool {
 
 // evalCall looks through eval.
 func evalCall(words []word) (unwrapped, bool) {
-	u := unwrapped{shell: "bash", runs: evalScript}
+	u := unwrapped{runs: evalScript}
 	args := words[1:]
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
@@ -83,7 +78,7 @@ func evalCall(words []word) (unwrapped, bool) {
 	var list []string
 	for _, w := range args {
 		text, ok := w.literal()
-		if !ok {
+		if !ok || w.tilde {
 			u.opaque = "what it evaluates is not literal"
 			return u, true
 		}
@@ -95,23 +90,31 @@ func evalCall(words []word) (unwrapped, bool) {
 
 // trapCall looks through trap; without a handler it runs nothing.
 func trapCall(words []word) (unwrapped, bool) {
-	u := unwrapped{shell: "bash", runs: handlerScript, always: true}
+	u := unwrapped{runs: handlerScript, always: true}
 	args := words[1:]
+	options := len(args) > 0 && !args[0].is("--") && strings.HasPrefix(args[0].prefix(), "-")
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
 	}
-	if some(args, func(w word) bool { return w.many }) || len(args) > 0 && !args[0].exact {
+	if some(args, func(w word) bool { return w.many }) || len(args) > 0 && (!args[0].exact || args[0].tilde) {
 		u.opaque = "its handler is not literal"
 		return u, true
 	}
-	if len(args) < 2 || strings.HasPrefix(args[0].form, "-") || args[0].form == "" || strings.Trim(args[0].form, "0123456789") == "" {
+	if options || len(args) < 2 || args[0].is("") || args[0].is("-") || signal(args[0].form) {
 		return u, false
 	}
-	u.text, _ = args[0].literal()
+	u.text = args[0].form
 	for _, w := range args[1:] {
 		u.always = u.always && (w.is("EXIT") || w.is("0"))
 	}
 	return u, true
+}
+
+// signal reports whether a handler is the number of a signal that every system has: then
+// it is none, and that signal's handler is taken away.
+func signal(text string) bool {
+	n, digits := number(text, 10, 2)
+	return digits == len(text) && n <= 31 && (n > 0 || text == "0") && !(n > 0 && text[0] == '0')
 }
 
 // runsScript adds the parts of a wrapper that runs a script, and what the script does.
@@ -120,7 +123,7 @@ func (r *reader) runsScript(run *command, u *unwrapped, p place, c situation) (t
 	in := c.inside(outer, true)
 	in.assigns = run.before
 	t, f = p, p
-	text, why := u.text, ""
+	text, from, why := u.text, p, ""
 	switch u.runs {
 	case fileScript:
 		outer.Runs = append(outer.Runs, p.paths(u.file, r.home())...)
@@ -130,25 +133,31 @@ func (r *reader) runsScript(run *command, u *unwrapped, p place, c situation) (t
 		if text = run.input.text; !run.input.here || !run.input.literal || run.input.other {
 			outer.Opaque = "it takes its script from its standard input"
 			r.emit(outer, c)
+			r.glimpsed(run, p, c)
 			return p, p
 		}
+		in.stdin = true
 	case handlerScript:
-		p = lost()
-	default:
-	}
-	before := len(r.parts)
-	in.aside = in.aside || u.runs != evalScript
-	switch u.shell {
-	case "bash":
-		var et, ef place
-		if et, ef, why = r.script(text, syntax.LangBash, p, in); u.runs == evalScript {
-			t, f = et, ef
+		from = lost()
+		if !u.always {
+			t, f = lost(), lost()
 		}
 	default:
-		why = r.otherShell(u.shell, text, p, in)
 	}
-	if u.runs == handlerScript && !u.always {
-		t, f = lost(), lost()
+	if u.shell != "" { // eval and trap are read by the shell around
+		in.shell = u.shell
+	}
+	in.aside = in.aside || u.runs != evalScript
+	before := len(r.parts)
+	var et, ef place
+	switch in.shell {
+	case "", "bash":
+		et, ef, why = r.script(text, syntax.LangBash, from, in)
+	default:
+		et, ef, why = r.otherShell(in.shell, text, from, in)
+	}
+	if u.runs == evalScript {
+		t, f = et, ef
 	}
 	if outer.Opaque == "" {
 		outer.Opaque = why
@@ -160,29 +169,32 @@ func (r *reader) runsScript(run *command, u *unwrapped, p place, c situation) (t
 
 // otherShell reads a script for a shell that is not bash, or may not be: as bash and as
 // POSIX have it, for what is a test to one is a command to the other.
-func (r *reader) otherShell(shell, text string, p place, c situation) (why string) {
+func (r *reader) otherShell(shell, text string, p place, c situation) (t, f place, why string) {
 	const differs = "shells differ in how they read its script"
-	if (shell == "zsh" || shell == "ksh") && strings.Trim(text, commonLetters) != "" {
-		return differs
-	}
-	if _, err := parse(text, syntax.LangPOSIX); err != nil {
-		return differs
+	_, err := r.parse(text, syntax.LangPOSIX)
+	if err != nil || (shell == "zsh" || shell == "ksh") && strings.Trim(text, commonLetters) != "" {
+		c.shadow = true
+		r.script(text, syntax.LangBash, p, c)
+		return lost(), lost(), differs
 	}
 	first := len(r.parts)
-	_, _, why = r.script(text, syntax.LangBash, p, c)
+	t, f, why = r.script(text, syntax.LangBash, p, c)
 	second := len(r.parts)
-	r.script(text, syntax.LangPOSIX, p, c)
+	pt, pf, other := r.script(text, syntax.LangPOSIX, p, c)
+	if why == "" {
+		why = other
+	}
 	if same(r.parts[first:second], r.parts[second:]) {
 		r.parts = r.parts[:second]
 	}
 	if shell == "zsh" {
 		for _, part := range r.parts[first:] {
 			if has(zshWords, part.inner) {
-				return differs
+				return lost(), lost(), differs
 			}
 		}
 	}
-	return why
+	return t.or(pt), f.or(pf), why
 }
 
 // commonLetters are those that mean the same to all shells.

@@ -54,6 +54,7 @@ type Part struct {
 	Neutral  bool     // needs no rule, while every path of Inside lies inside the roots
 	Inside   []Path   // folders that a neutral part goes to
 	Accesses []Access // its redirections
+	Shadow   bool     // for deny and ask alone, and so are its redirections: what it stands in needs the rule
 	Runs     []Path   // files that it executes: a program's path, a script given to a shell or source
 	Away     []Path   // of a program by a relative path: the folders that it may be in, if that may be another than where the script starts
 

@@ -3,29 +3,13 @@
 package shell
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
-
-// marker is a program that writes down how it was called, and answers by turns. Read by a
-// shell as a script, which rules do not look through, it does nothing.
-const marker = `#!/bin/sh
-case $0 in */m[0-9]) ;; *) return 0 2>/dev/null || exit 0;; esac
-printf '%s\0' "${0##*/}" "$@" '
-' >>"$HOLDFAST_LOG"
-case $# in 0|2) exit 0;; esac
-exit 1
-`
 
 // soup throws tokens together.
 func soup(r *rand.Rand, tokens []string) string {
@@ -73,23 +57,24 @@ func (g *grown) statement() string {
 	case 5:
 		return "case " + g.word() + " in a) " + g.list() + g.pick(";;", ";&", ";;&") + " *) " + g.list() + ";; esac"
 	case 6:
-		return g.pick("f() ", "function f ", "g() ") + "{ " + g.list() + "; }; " + g.pick("f", "g", "f x")
+		return g.pick("f() ", "function f ", "g() ", "nice() ", "bash() ", "find() ", "99() ") + "{ " + g.list() + "; }; " + g.pick("f", "g", "f x", "nice m1", "bash -c m1", "find .", "trap 99 EXIT")
 	case 7:
 		return g.simple() + " & wait"
 	case 8:
 		return "eval " + quoted(g.list())
 	case 9:
-		return g.pick("bash", "sh") + " -c " + quoted(g.list()) + g.pick("", " _ m4", " m1 a")
+		return g.shell() + " -c " + quoted(g.list()) + g.pick("", "", " _ m4", " m1 a", " <<< 'm5 b'")
 	case 10:
-		return "bash <<'X'\n" + g.list() + "\nX\n" + g.simple()
+		return g.pick("", "", "echo m2 | ") + g.shell() + g.pick("", "", " -s", " -", " a", " /dev/stdin") + " <<'X'\n" + g.list() + "\n" + g.eater() + g.simple() + "\nX\n" + g.simple()
 	case 11:
 		return "cat <<X\n" + g.word() + " $(" + g.list() + ")\nX\n"
 	case 12:
 		return "[[ " + g.word() + g.pick(" == ", " != ", " =~ ") + g.word() + " ]]"
 	case 13:
-		return "trap " + quoted(g.list()) + " " + g.pick("EXIT", "0", "DEBUG", "ERR")
+		return "trap " + g.pick(quoted(g.list()), "-- "+quoted("-x; "+g.simple()), "99", "-", "eval") + " " + g.pick("EXIT", "0", "DEBUG", "ERR")
 	case 14:
-		return "echo m3 | " + g.pick("xargs ", "xargs -n1 ", "xargs -I{} ", "xargs sh -c ", "xargs env ", "xargs nice -n 5 ") + g.simple()
+		return "echo m3 | " + g.pick("xargs ", "xargs -n1 ", "xargs -I{} ", "xargs sh -c ", "xargs env ", "xargs nice -n 5 ",
+			"xargs -I{} -n2 ", "xargs -L2 -I% ", "xargs -I ~ ", "xargs -I/ ", "p/xargs -I{} ") + g.pick("", "env ", "{} ", "% ", "sh -c '{}' ") + g.simple()
 	case 15:
 		return "time " + g.simple()
 	case 16:
@@ -99,7 +84,7 @@ func (g *grown) statement() string {
 	case 18:
 		return "cd " + g.pick("a", "b", "nope") + " || " + g.pick("exit", "cd a", "return", "true") + "; " + g.statement()
 	case 19:
-		return "find . -maxdepth 1 -name a " + g.pick("-exec ", "-execdir ", "-ok ") + g.simple() + g.pick(` \;`, " {} +", ` {} \;`)
+		return "find . -maxdepth 1 " + g.pick("-name a ", "! -name -exec ", "-printf -exec ", "") + g.pick("-exec ", "-execdir ", "-ok ") + g.simple() + g.pick(` \;`, " {} +", ` {} \;`)
 	case 20:
 		return g.pick("coproc "+g.simple(), "coproc z { "+g.simple()+"; }") + "; wait"
 	case 21:
@@ -111,6 +96,15 @@ func (g *grown) statement() string {
 			g.pick("", "", "x ", "-- ", "%s ", "-n ") + g.pick("", "-v", "-v ", "-p ", "-a ", "-a") + g.pick("'a[$(m1)]'", `"$x"`, "$x", "x", "a") + g.pick("", " a", " <<<1")
 	}
 	return g.simple()
+}
+
+func (g *grown) shell() string {
+	return g.pick("bash", "sh", "bash", "sh", "p/bash", "p/sh") + g.pick("", "", "", " -e", " -s", " -x -s", " -es", " -O extglob", " +e", " -o posix", " -so pipefail", " --norc", " -h")
+}
+
+// eater gives a line that may read the next one, or give the shell another script.
+func (g *grown) eater() string {
+	return g.pick("", "", "read x\n", "read -rN 3 x\n", "exec <<< 'm4 a'\n", "read x </dev/null\n", ": '\n", "echo $(read x)\n", "eval 'read x'\n", "{ read -u3 x; } 3<&0\n")
 }
 
 // namings set what cd, ~ and words mean, or a variable beside.
@@ -126,7 +120,7 @@ var arrays = []string{
 
 func (g *grown) simple() string {
 	prefix := g.pick("", "", "", "", "A=1 ", "x=$(m5) ", "env ", "env B=2 ", "timeout 5 ", "nice ", "command ", "exec ",
-		"env -u A nice -n 3 ", "env A=$((51))", "nice -n $((51))", "env A=$#", "time -p ", "! ", "timeout -s KILL 5 ")
+		"env -u A nice -n 3 ", "time -p ", "env -C a ", "env - PATH=$PATH HOLDFAST_LOG=$HOLDFAST_LOG ", "p/env ", "env A=$((51))", "nice -n $((51))", "env A=$#", "p/bash -c ", "eval ", "! ", "timeout -s KILL 5 ")
 	words := []string{g.pick("m1", "m2", "m3", "m4", "'m1'", `m\2`, `"m"3`, "$x", `$'m\x31'`, "{m1,m2}", `"$1"`, "./m1", "echo", "true", "m[1]", "$@", `"${y[@]}"`)}
 	for range g.IntN(3) {
 		words = append(words, g.word())
@@ -149,82 +143,6 @@ func (g *grown) redirect() string {
 		return ""
 	}
 	return g.pick(" >f1", " > a/f2", " 2>f3", " &>f4", " >>f5", " 2>&1", " >&f6", " <<<m1", ` >"$x"f`, " >f{7,8}", " > '~'", " <>f9", " >|f8", " 2> ../f0", " {fd}>f7")
-}
-
-// homeDir is no folder at all.
-const homeDir = "/nonexistent-home"
-
-// lab is a folder in which scripts are run, with the programs that they may call.
-type lab struct{ bash, root string }
-
-func newLab(t testing.TB) lab {
-	t.Helper()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("BASH IS MISSING: nothing is compared with it")
-	}
-	l := lab{bash: bash, root: t.TempDir()}
-	bin := filepath.Join(l.root, "bin")
-	if err := os.MkdirAll(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []string{"m1", "m2", "m3", "m4", "m5"} {
-		if err := os.WriteFile(filepath.Join(bin, m), []byte(marker), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, tool := range []string{"bash", "sh", "env", "timeout", "nice", "xargs", "find", "cat"} {
-		if path, err := exec.LookPath(tool); err == nil {
-			if err := os.Symlink(path, filepath.Join(bin, tool)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return l
-}
-
-// run runs a script and gives the calls and the files that it made.
-func (l lab) run(t testing.TB, n int, script string) (calls [][]string, made []string) {
-	t.Helper()
-	// The workspace lies deep in the lab, so that ".." stays in it.
-	top := filepath.Join(l.root, fmt.Sprint("run", n))
-	dir := filepath.Join(top, "u", "v", "ws")
-	log := filepath.Join(l.root, fmt.Sprint("log", n))
-	for _, d := range []string{"a/a", "a/b", "b/a"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "m1"), []byte(marker), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(top)
-	defer os.Remove(log)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, l.bash, "--noprofile", "--norc", "-c", "--", script)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + filepath.Join(l.root, "bin"), "HOLDFAST_LOG=" + log, "HOME=" + homeDir, "LC_ALL=C.UTF-8"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 100 * time.Millisecond
-	_ = cmd.Run() // scripts fail in every way
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
-	}
-	text, _ := os.ReadFile(log) //nolint:errcheck // no log: nothing was called
-	for entry := range strings.SplitSeq(string(text), "\x00\n\x00") {
-		if entry != "" {
-			calls = append(calls, strings.Split(entry, "\x00"))
-		}
-	}
-	_ = filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
-		if rel, _ := filepath.Rel(dir, path); err == nil && !d.IsDir() && rel != "m1" {
-			made = append(made, rel)
-		}
-		return nil
-	})
-	return calls, made
 }
 
 // exactly is the pattern of one call.
@@ -398,13 +316,4 @@ func FuzzWhatRuns(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		checkSound(t, l, os.Getpid()*1000+int(seed%1000), script(seed), sets) //nolint:gosec // only a name
 	})
-}
-
-// parses asks bash whether a script parses.
-func (l lab) parses(t testing.TB, script string) bool {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), l.bash, "--noprofile", "--norc", "-n", "-c", "--", script)
-	var out bytes.Buffer
-	cmd.Stderr = &out
-	return cmd.Run() == nil && !strings.Contains(out.String(), "error")
 }

@@ -125,6 +125,9 @@ func (r *reader) compound(cmd syntax.Command, p place, c situation) (t, f place)
 		r.statement(cmd.Body, lost(), c)
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		r.expression(cmd, p, c)
+		if r.funcs["let"] {
+			return lost(), lost()
+		}
 	case *syntax.TimeClause:
 		return r.timed(cmd, p, c)
 	case *syntax.CoprocClause:

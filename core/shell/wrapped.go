@@ -9,16 +9,30 @@ import (
 // maxShadows is how many words of a command are looked at as if they began it.
 const maxShadows = 8
 
+// maxLooks is how many words are looked at so in all, where they stand in each other.
+const maxLooks = 64
+
 // wrapped adds the parts of a wrapper and of what it runs.
 func (r *reader) wrapped(run *command, u *unwrapped, p place, c situation) (t, f place) {
 	switch {
 	case u.opaque != "":
 		r.names.any = true
-		r.emit(r.part(run, p, u.opaque), c)
+		part := r.part(run, p, u.opaque)
+		if u.shell == "" {
+			r.emit(part, c)
+			return lost(), lost()
+		}
+		for _, w := range run.words[1:] {
+			if !strings.HasPrefix(w.form, "-") {
+				part.Runs = append(part.Runs, p.paths(w, r.home())...)
+			}
+		}
+		r.emit(part, c)
+		r.glimpsed(run, p, c)
 		return lost(), lost()
 	case u.sealed:
 		r.sealed(run, p, c)
-		return p, p
+		return r.after(run.words[0].form, run, Part{}, p)
 	case u.runs != noScript:
 		return r.runsScript(run, u, p, c)
 	}
@@ -50,6 +64,47 @@ func (r *reader) nests(c situation) bool {
 	return r.err == nil
 }
 
+// disguised adds a wrapper that may be another program: it is called by a path, or a
+// function has its name. Only a rule on itself allows it; deny and ask also look at what
+// it would run.
+func (r *reader) disguised(run *command, u *unwrapped, program string, p place, c situation) (t, f place) {
+	part := r.part(run, p, "")
+	part.sealed, part.free = true, true
+	part.inner = innermost(run.words)
+	for _, w := range run.words[1:] {
+		if relative(w) {
+			part.Away = part.folders(p)
+		}
+	}
+	r.emit(part, c)
+	inner := *run
+	inner.accesses = nil
+	c.shadow = true
+	wt, wf := r.wrapped(&inner, u, p, c)
+	t, f = r.after(program, run, part, p)
+	return t.or(wt), f.or(wf)
+}
+
+// glimpsed reads what may be a script of a shell that is opaque, for what deny and ask
+// say of paths.
+func (r *reader) glimpsed(run *command, p place, c situation) {
+	c.shadow, c.aside = true, true
+	looks := 0
+	look := func(text string) {
+		if looks++; looks <= maxShadows {
+			r.script(text, syntax.LangBash, p, c)
+		}
+	}
+	if run.input.literal {
+		look(run.input.text)
+	}
+	for _, w := range run.words[1:] {
+		if text, ok := w.literal(); ok && strings.Trim(text, fileLetters) != "" {
+			look(text)
+		}
+	}
+}
+
 // sealed adds a command that runs what its later words say, in a way that is not known:
 // only a rule on itself allows it, and deny and ask look at every word as if it began
 // the command.
@@ -63,61 +118,49 @@ func (r *reader) sealed(run *command, p place, c situation) {
 		part.Opaque = "a word that is not literal may be the command that it runs"
 	}
 	for _, w := range words[1:] {
-		if w.exact && strings.Contains(w.form, "/") {
-			part.Runs = append(part.Runs, p.paths(w, r.home())...)
+		if !w.exact || !strings.Contains(w.form, "/") {
+			continue
+		}
+		part.Runs = append(part.Runs, p.paths(w, r.home())...)
+		if strings.HasSuffix(words[0].form, "env") { // by -C from another folder
+			part.Runs = append(part.Runs, Path{Text: w.text})
 		}
 		if relative(w) && (part.inner == "" || part.inner == w.form) {
 			part.Away = part.folders(p)
 		}
 	}
-	if c.shadow {
-		r.emit(part, c)
-		return
-	}
 	at := len(r.parts)
 	r.emit(part, c)
-	c.shadow = true
-	c.outers = nil
-	if strings.HasSuffix(words[0].form, "xargs") { // it adds words, in a way that is not known
-		more := r.wrapperPart(nil, append(replace(words, "{}", anyWord), unknownWords()))
-		more.free = true
-		r.emit(more, c)
-	}
-	if !r.shadows(words, c) && at < len(r.parts) {
+	c.shadow, c.aside = true, true
+	if !r.shadows(words, p, c) && at < len(r.parts) {
 		r.parts[at].Opaque = "too many of its words may be the command that it runs"
 	}
 }
 
-// shadows reads words of a sealed command as commands and scripts. It reports whether it
-// could do so for all.
-func (r *reader) shadows(words []word, c situation) bool {
-	inShell, looks := false, 0
-	for i, w := range words {
+// shadows reads words of a sealed command as commands. It reports whether it could do so
+// for all.
+func (r *reader) shadows(words []word, p place, c situation) bool {
+	looks := 0
+	for i, w := range words[1:] {
 		text, ok := w.literal()
 		if !ok {
 			continue
 		}
+		c.astray = c.astray || strings.HasPrefix(text, "-") // it may lead to another folder
 		base := text[strings.LastIndexByte(text, '/')+1:]
-		if inShell && strings.ContainsAny(text, " \t\n;&|<>()$`") {
-			r.script(text, syntax.LangBash, lost(), c)
-			looks++
-		}
 		_, wraps := wrappers[base]
 		switch base {
-		case "sh", "bash", "dash", "zsh", "ksh":
-			inShell, wraps = true, true
-		case "eval", "trap":
-			inShell, wraps = true, true
-		case "find":
+		case "sh", "bash", "dash", "zsh", "ksh", "eval", "trap", "find", "sudo", "doas", "busybox":
 			wraps = true
 		}
-		if wraps && i > 0 {
-			r.simple(&command{words: words[i:]}, lost(), c)
-			looks++
+		if !wraps {
+			continue
 		}
-		if looks > maxShadows {
+		looks++
+		if r.looks++; looks > maxShadows || r.looks > maxLooks {
 			return false
 		}
+		r.simple(&command{words: words[i+1:]}, p, c)
 	}
 	return true
 }
@@ -150,7 +193,7 @@ func innermost(words []word) string {
 				return ""
 			}
 			words = words[1:]
-		case u.runs != noScript || u.opaque != "":
+		case u.runs != noScript || u.opaque != "" || base != program:
 			return ""
 		default:
 			words = u.inside
@@ -160,7 +203,7 @@ func innermost(words []word) string {
 }
 
 // found adds a find, and what it runs by -exec and its kin: allow needs both.
-func (r *reader) found(run *command, part Part, p place, c situation) (t, f place) {
+func (r *reader) found(run *command, part Part, p place, c situation) {
 	words := run.words
 	for i := 1; i < len(words) && part.Opaque == ""; i++ {
 		if !words[i].exact && mayExecute(words[i]) && (words[i].many || some(words[i+1:], mayEnd)) {
@@ -168,14 +211,21 @@ func (r *reader) found(run *command, part Part, p place, c situation) (t, f plac
 		}
 	}
 	r.emit(part, c)
+	end := 0
 	for i := 1; i < len(words); i++ {
 		if !executes(words[i]) {
 			continue
 		}
+		if i < end { // the one before may be the value of something
+			r.looks++
+		}
+		if r.looks > maxLooks {
+			r.fail("a find has too many -exec in each other: put the command into a script")
+		}
 		if !r.nests(c) {
 			break
 		}
-		end := i + 1
+		end = i + 1
 		for end < len(words) && !words[end].is(";") && !(words[end].is("+") && words[end-1].is("{}")) {
 			end++
 		}
@@ -204,9 +254,7 @@ func (r *reader) found(run *command, part Part, p place, c situation) (t, f plac
 			r.simple(&command{before: run.before, words: replace(inside[:k], "{}", m)}, from, c.inside(part, true))
 		}
 		r.simple(&command{before: run.before, words: replace(inside, "{}", m)}, from, c.inside(part, true))
-		i = end
 	}
-	return p, p
 }
 
 func executes(w word) bool { return w.is("-exec") || w.is("-execdir") || w.is("-ok") || w.is("-okdir") }

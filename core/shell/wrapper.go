@@ -67,9 +67,15 @@ func unwrap(words []word, base string, pattern bool) (unwrapped, bool) {
 	program := words[0].form
 	switch base {
 	case "sudo", "doas", "busybox":
-		return unwrapped{sealed: true}, len(words) > 1
+		if len(words) < 2 {
+			return unwrapped{}, false
+		}
+		return unwrapped{sealed: true, opaque: when(startsShell(words), "it may start a shell, which takes its script from its standard input")}, true
 	case "sh", "bash", "dash", "zsh", "ksh":
-		return shellCall(words, base)
+		u := shellCall(words, base)
+		return u, u.runs != noScript
+	}
+	switch program { // these are no programs
 	case "eval":
 		return evalCall(words)
 	case "trap":
@@ -83,11 +89,14 @@ func unwrap(words []word, base string, pattern bool) (unwrapped, bool) {
 		return unwrapped{}, false
 	}
 	u := unwrapped{inShell: w.inShell}
-	rest, replaced, ok := w.options(words, pattern)
+	rest, more, ok := w.options(words, pattern)
 	if !ok {
 		u.sealed = true
-		if w.assigns && some(words[1:], splits) {
+		switch {
+		case w.assigns && some(words[1:], splits):
 			u.opaque = "env -S makes words of a text"
+		case w.added:
+			u.opaque = "rules can't tell which words it adds or replaces"
 		}
 		return u, len(words) > 1
 	}
@@ -110,10 +119,9 @@ func unwrap(words []word, base string, pattern bool) (unwrapped, bool) {
 		}
 	}
 	if w.added {
-		rest = added(rest, replaced)
+		rest = added(rest, more)
 	}
 	u.inside = rest
-	u.sealed = base != program // another program of that name may be another thing
 	return u, len(rest) > 0
 }
 
@@ -135,8 +143,14 @@ func value(w word, pattern bool) bool {
 	return w.exact && !strings.HasPrefix(w.form, "-") || pattern && w.form == string(rune(star))
 }
 
+// addition is what xargs does to the words of its command.
+type addition struct {
+	replaced string // the text that it replaces
+	counted  bool   // it adds words, for how many is told; with replaced the last option counts
+}
+
 // options reads a wrapper's options; rest begins with what follows them.
-func (w *wrapper) options(words []word, pattern bool) (rest []word, replaced string, ok bool) {
+func (w *wrapper) options(words []word, pattern bool) (rest []word, more addition, ok bool) {
 	i := 1
 	for ; i < len(words); i++ {
 		text, exact := words[i].literal()
@@ -144,29 +158,31 @@ func (w *wrapper) options(words []word, pattern bool) (rest []word, replaced str
 			if p := words[i].prefix(); p != "" && p[0] != '-' || pattern || words[i].many || w.operands == 0 {
 				break
 			}
-			return nil, "", false
+			return nil, more, false
 		}
 		if text == "--" {
 			i++
 			break
 		}
-		if w.assigns && text == "-" {
-			continue
-		}
 		if len(text) < 2 || text[0] != '-' {
 			break
 		}
-		used, known := w.option(text, words[i+1:], &replaced)
+		used, known := w.option(text, words[i+1:], &more)
 		if !known {
-			return nil, "", false
+			return nil, more, false
 		}
 		i += used
 	}
-	return words[min(i, len(words)):], replaced, true
+	if w.assigns && i < len(words) && words[i].is("-") { // -i to some, after -- too
+		if i++; i < len(words) && strings.HasPrefix(words[i].prefix(), "-") {
+			return nil, more, false
+		}
+	}
+	return words[min(i, len(words)):], more, true
 }
 
 // option reads one option, and says how many of the next words it takes.
-func (w *wrapper) option(text string, next []word, replaced *string) (used int, known bool) {
+func (w *wrapper) option(text string, next []word, more *addition) (used int, known bool) {
 	if strings.HasPrefix(text, "--") {
 		long, val, given := strings.Cut(text, "=")
 		if strings.Contains(w.long, " "+long+" ") {
@@ -176,9 +192,10 @@ func (w *wrapper) option(text string, next []word, replaced *string) (used int, 
 			return 0, false
 		}
 		if long == "--replace" {
-			*replaced = val
+			more.replaced = val
 			return 0, given && val != ""
 		}
+		more.counted = more.counted || long == "--max-args"
 		return taken(given, next)
 	}
 	if w.number && strings.Trim(text[1:], "0123456789") == "" {
@@ -191,14 +208,17 @@ func (w *wrapper) option(text string, next []word, replaced *string) (used int, 
 		if strings.IndexByte(w.valued, text[k]) < 0 {
 			return 0, false
 		}
-		if text[k] == 'I' {
-			*replaced = text[k+1:]
-			if *replaced == "" && len(next) > 0 {
-				*replaced, _ = next[0].literal()
+		switch text[k] {
+		case 'I':
+			more.replaced = text[k+1:]
+			if more.replaced == "" && len(next) > 0 && !next[0].tilde {
+				more.replaced, _ = next[0].literal()
 			}
-			if *replaced == "" {
+			if more.replaced == "" {
 				return 0, false
 			}
+		case 'n', 'L':
+			more.counted = true
 		}
 		return taken(k+1 < len(text), next)
 	}
@@ -240,25 +260,60 @@ func assigned(words []word) (before, rest []word, surely bool) {
 }
 
 // added gives the command of xargs with the words that it adds.
-func added(words []word, replaced string) []word {
+func added(words []word, more addition) []word {
 	if len(words) == 0 {
 		words = []word{plainWord("echo")}
 	}
-	if replaced == "" {
-		return append(words[:len(words):len(words)], unknownWords())
+	if more.replaced != "" {
+		words = replace(words, more.replaced, anyText)
+		if !more.counted {
+			return words
+		}
 	}
-	return replace(words, replaced, anyText)
+	return append(words[:len(words):len(words)], unknownWords())
 }
 
-// replace puts a mark in the place of a text in words.
+// replace puts a mark in the place of a text in words. What is not literal may hold the
+// text, or a piece of it.
 func replace(words []word, text string, m byte) []word {
 	out := make([]word, len(words))
 	for i, w := range words {
-		if strings.Contains(w.form, text) {
+		switch {
+		case w.gone:
+		case w.many:
+			w.form = string(rune(anyWord))
+		case !w.exact || w.tilde:
+			w.form, w.exact, w.tilde = string(rune(anyText)), false, false
+		case strings.Contains(w.form, text):
 			w.form = strings.ReplaceAll(w.form, text, string(rune(m)))
 			w.exact, w.many = false, m == anyWord
 		}
 		out[i] = w
 	}
 	return out
+}
+
+// startsShell reports whether sudo, doas or busybox may start a shell without a script:
+// by -s or -i, or by its name.
+func startsShell(words []word) bool {
+	if words[1].is("ash") || words[1].is("hush") {
+		return true
+	}
+	valued := false // the last option may have a value
+	for _, w := range words[1:] {
+		p := w.prefix()
+		if !strings.HasPrefix(p, "-") {
+			if !valued && !strings.Contains(p, "=") {
+				return false
+			}
+			valued = false
+			continue
+		}
+		letters := strings.TrimPrefix(p, "-")
+		if strings.HasPrefix(letters, "-s") || strings.HasPrefix(letters, "-l") || letters != "" && letters[0] != '-' && strings.ContainsAny(letters, "si") {
+			return true
+		}
+		valued = strings.Trim(letters, "ABEHKPSbkn") != ""
+	}
+	return false
 }

@@ -31,7 +31,7 @@ var large = map[string]struct {
 	"core/approval": {2700, "every act of docs/design/approval.md, each with its refusals, and the words for them"},
 	"core/delta":    {3950, "a JSON Schema comparison that has to be right for every keyword of two drafts, and the memory it keeps between two"},
 	"core/policy":   {2600, "the whole law of the workspace: rules, patterns, contract, modes, and a sentence for each decision"},
-	"core/shell":    {4100, "every construct of bash that can hold a command, every wrapper with its options, and what each sets that changes what later words mean"},
+	"core/shell":    {4100, "every construct of bash that can hold a command, every wrapper with its options, each way in which a shell finds its script, and what each sets that changes what later words mean"},
 	"core/scan":     {4450, "a check for every way that is known to hide an order in a text, in many scripts and languages, what a sentence is judged by beside its words, and what keeps it fast"},
 }
 

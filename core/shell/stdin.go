@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -12,9 +13,20 @@ type hunger uint8
 
 const (
 	none     hunger = iota
+	lines           // whole lines of the script, or all that is left of it
 	reads           // a part of the script, so that the shell goes on anywhere in it
 	replaces        // it by another
 )
+
+// nibblers are commands that read a part of a line, or may.
+var nibblers = map[string]bool{
+	"read": true, "mapfile": true, "readarray": true, "select": true, "head": true, "dd": true, "od": true, "xxd": true, "hexdump": true,
+	"sed": true, "tail": true, "split": true, "csplit": true, "cut": true,
+}
+
+// oneRead is the most bytes of a script of which a program that reads at all surely takes
+// all or whole lines: fewer than it reads at once.
+const oneRead = 1000
 
 // quiet are commands that leave the standard input alone.
 var quiet = map[string]bool{
@@ -31,15 +43,36 @@ func eats(file *syntax.File, text string, funcs map[string]bool) bool {
 		switch appetite(s, funcs) {
 		case replaces:
 			return true
-		case reads:
+		case lines, reads:
 			_, after, _ := strings.Cut(text[s.End().Offset():], "\n")
-			if strings.TrimSpace(after) != "" {
+			if strings.TrimSpace(after) != "" && (appetite(s, funcs) == reads || len(after) > oneRead || !separate(file)) {
 				return true
 			}
 		case none:
 		}
 	}
 	return false
+}
+
+// separate reports whether each line of a script means the same whether those before it
+// are run or not.
+func separate(file *syntax.File) bool {
+	apart := !slices.ContainsFunc(file.Stmts, func(s *syntax.Stmt) bool { return s.Pos().Line() != s.End().Line() })
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.FuncDecl, *syntax.DeclClause:
+			apart = false
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 {
+				program := n.Args[0].Lit()
+				apart = apart && program != "" && (!movers[program] || program == "set")
+			}
+		case *syntax.Redirect:
+			apart = apart && n.Hdoc == nil
+		}
+		return apart
+	})
+	return apart
 }
 
 // appetite gives the most that anything in a node may do to the standard input.
@@ -86,10 +119,20 @@ func statementAppetite(s *syntax.Stmt, funcs map[string]bool) hunger {
 	switch {
 	case call.Args[0].Lit() == "exec" && inputs > 0:
 		return replaces
-	case own == reads && apart && inputs == 1:
+	case (own == reads || own == lines) && apart && inputs == 1:
 		return none
 	}
 	return own
+}
+
+// runsOthers reports whether a program runs others, which may read in whatever way.
+func runsOthers(base string) bool {
+	switch base {
+	case "sudo", "doas", "busybox", "find", "ssh", "bash", "sh", "dash", "zsh", "ksh":
+		return true
+	}
+	_, wraps := wrappers[base]
+	return wraps
 }
 
 // output reports whether a redirection surely has nothing to do with the standard input.
@@ -124,9 +167,13 @@ func called(call *syntax.CallExpr, funcs map[string]bool) hunger {
 		}
 		return reads
 	default:
-		if quiet[program] && !funcs[program] {
+		base := program[strings.LastIndexByte(program, '/')+1:]
+		switch {
+		case funcs[program] || runsOthers(base) || nibblers[base]:
+			return reads
+		case quiet[program]:
 			return none
 		}
-		return reads
+		return lines
 	}
 }

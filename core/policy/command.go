@@ -129,8 +129,7 @@ func (s *script) command(part *shell.Part) finding {
 	case s.needless(part):
 		f.rank = granted
 	default:
-		near := s.near(part)
-		i := s.covered(near)
+		i := s.covered(part)
 		switch {
 		case i != none:
 			f = s.ruled(granted, i, usage{tool: Bash}, nil)
@@ -138,8 +137,7 @@ func (s *script) command(part *shell.Part) finding {
 		case s.mode == Bypass:
 			f.rank = granted
 		default:
-			f.rank, f.lack = lacking, lack{[]string{suggest(near)}, Bypass}
-			f.placed = len(near.Away) > 0
+			f.rank, f.lack = lacking, lack{[]string{suggest(part)}, Bypass}
 		}
 	}
 	return f
@@ -155,23 +153,6 @@ func (s *script) meets(e Effect, part *shell.Part) int {
 func (s *script) covered(part *shell.Part) int {
 	law := &s.bash[Allow]
 	return law.rule(law.patterns.Covers(part))
-}
-
-// near gives a part as rules see it: a program by a relative path is the one that a rule
-// names where the folder that it was led to is the one where the command starts.
-func (s *script) near(part *shell.Part) *shell.Part {
-	for _, to := range part.Away {
-		text, known := s.literal(to)
-		if !known {
-			return part
-		}
-		if t, problem, _ := s.locate(text, s.files, true); problem != "" || t.real != s.roots[0].path || t.walked != "" {
-			return part
-		}
-	}
-	same := *part
-	same.Away = nil
-	return &same
 }
 
 // rule gives the rule of a pattern, or the one on all commands if that comes first.

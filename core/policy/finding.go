@@ -42,7 +42,7 @@ type finding struct {
 	target   *target
 	part     *shell.Part
 	problem  string // of unread and outside
-	placed   bool   // of outside: another folder would help; of lacking: the one where the command starts
+	placed   bool   // of outside: another folder would help
 	lack     lack   // of lacking
 }
 
@@ -236,18 +236,13 @@ func (f finding) clause(rule string) string {
 
 func (p *Policy) explainLack(f finding, act string) (reason, remedy string) {
 	remedy = fmt.Sprintf("The owner can add %s to permissions.allow, or start the server with --mode %s.", listed(f.lack.rules), f.lack.mode)
-	by := "is allowed by no rule"
-	if f.placed {
-		by += " (rules name a relative program from the folder that the command starts in, and a cd may have led elsewhere)"
-		remedy += " No rule is needed beside its own where it is called by its path from there, without cd."
-	}
 	if p.uncounted > 0 {
 		remedy += " Allow rules of the project itself don't count before it is trusted: holdfast trust."
 	}
 	if p.mode == DontAsk {
-		return fmt.Sprintf("%s %s, and the mode dontAsk refuses what no rule allows. %s", act, by, remedy), remedy
+		return fmt.Sprintf("%s is allowed by no rule, and the mode dontAsk refuses what no rule allows. %s", act, remedy), remedy
 	}
-	return fmt.Sprintf("%s %s, and nobody is here to ask. %s", act, by, remedy), remedy
+	return fmt.Sprintf("%s is allowed by no rule, and nobody is here to ask. %s", act, remedy), remedy
 }
 
 // act says what is done, as the beginning of a sentence. Of a command it shows no

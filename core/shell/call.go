@@ -234,10 +234,6 @@ func (r *reader) part(run *command, p place, why string) Part {
 	part := r.wrapperPart(run.before, run.words)
 	part.Opaque, part.Neutral, part.Accesses = why, false, run.accesses
 	part.inner, _ = run.words[0].literal()
-	part.away = r.away(p)
-	if relative(run.words[0]) {
-		part.Away = part.folders(p)
-	}
 	if strings.Contains(part.inner, "/") {
 		part.Runs = p.paths(run.words[0], r.home())
 	}
@@ -295,12 +291,7 @@ func (r *reader) after(program string, run *command, part Part, p place) (t, f p
 		return p, p
 	}
 	switch program {
-	case "pushd", "popd":
-		r.names.add(moving)
-		return lost(), lost()
-	case "source", ".":
-		p.lost = true
-	case "shopt":
+	case "pushd", "popd", "source", ".", "shopt":
 		return lost(), lost()
 	case "exit":
 		if !p.lost && (len(run.words) == 1 || len(run.words) == 2 && status(run.words[1])) {
@@ -318,7 +309,6 @@ func status(w word) bool {
 
 // cd adds a cd, and gives the places that it leads to and that it may leave.
 func (r *reader) cd(run *command, part Part, p place, c situation) (t, f place) {
-	r.names.add(moving)
 	args := run.words[1:]
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]

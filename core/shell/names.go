@@ -13,9 +13,6 @@ type names struct {
 	round int
 }
 
-// moving stands among the names for a command that changes the folder.
-const moving = "/"
-
 // add records that a variable is set.
 func (n *names) add(variable string) {
 	if n.set[variable] {
@@ -74,25 +71,3 @@ func (n *names) again() bool {
 
 // home reports whether ~ is surely the home directory.
 func (r *reader) home() bool { return !r.names.may("HOME") }
-
-// away reports whether a place may be another than the one where the script starts.
-func (r *reader) away(p place) bool {
-	return (len(p.dirs) != 1 || p.dirs[0] != "") && r.names.may(moving)
-}
-
-// folders gives the places of a part that may run away from the start. A script that is
-// sourced is taken to stay: who may write what it does needs no other program.
-func (s *shape) folders(p place) []Path {
-	if !s.away {
-		return nil
-	}
-	p.lost = len(p.dirs) == 0
-	return p.paths(plainWord("."), true)
-}
-
-// relative reports whether a word is a program that is looked for from the folder that
-// the command is in.
-func relative(w word) bool {
-	text, ok := w.literal()
-	return ok && !w.tilde && strings.Contains(text, "/") && text[0] != '/'
-}

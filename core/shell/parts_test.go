@@ -38,9 +38,6 @@ func describe(command string) []string {
 		for _, in := range p.Inside {
 			line += "  goes to " + describePath(in)
 		}
-		for _, at := range p.Away {
-			line += "  away in " + describePath(at)
-		}
 		for _, run := range p.Runs {
 			line += "  runs " + describePath(run)
 		}

@@ -226,23 +226,18 @@ func patternForm(words []word, n int) string {
 }
 
 // Covers reports whether the part is certainly one that the pattern means: for allow
-// rules. It is false for every opaque part, and for a program by a relative path that may
-// be another than the one that the pattern names: a pattern speaks from where scripts start.
+// rules. It is false for every opaque part.
 func (p Pattern) Covers(part *Part) bool {
 	if p.meaning == nil || part.shape == nil || part.Opaque != "" || part.form == "" {
 		return false
 	}
-	other := len(part.Away) > 0
 	for _, o := range part.outers {
-		if p.exact != "" && p.exact == o.form && !(o.away && other) {
+		if p.exact != "" && p.exact == o.form {
 			return true
 		}
-		if !other && !o.script && p.inner != "" && p.inner == part.inner && p.own.covers(o.form) {
+		if !o.script && p.inner != "" && p.inner == part.inner && p.own.covers(o.form) {
 			return true
 		}
-	}
-	if other && len(p.words) > 0 && p.words[0].prefix() != "" {
-		return false
 	}
 	if part.sealed && p.exact == "" && (p.inner == "" || p.inner != part.inner) {
 		return false

@@ -210,6 +210,6 @@ func same(a, b []Part) bool {
 
 // inside is the situation in a wrapper.
 func (c situation) inside(outer Part, script bool) situation {
-	c.outers = append(c.outers[:len(c.outers):len(c.outers)], outside{form: outer.form, script: script, away: outer.away})
+	c.outers = append(c.outers[:len(c.outers):len(c.outers)], outside{form: outer.form, script: script})
 	return c
 }

@@ -56,7 +56,6 @@ type Part struct {
 	Accesses []Access // its redirections
 	Shadow   bool     // for deny and ask alone, and so are its redirections: what it stands in needs the rule
 	Runs     []Path   // files that it executes: a program's path, a script given to a shell or source
-	Away     []Path   // of a program by a relative path: the folders that it may be in, if that may be another than where the script starts
 
 	*shape // what patterns are held against
 }
@@ -69,7 +68,6 @@ type shape struct {
 	vague  bool      // something in the form is not literal
 	sealed bool      // it runs what its later words say: only an exact or telling pattern covers it
 	inner  string    // the program that runs in the end; empty when that is not known
-	away   bool      // it may run elsewhere than where the script starts
 	outers []outside // the wrappers that it stands in
 }
 
@@ -77,7 +75,6 @@ type shape struct {
 type outside struct {
 	form   string
 	script bool // the part is read from a script: only an exact pattern reaches it
-	away   bool // it may run elsewhere than where the script starts
 }
 
 // Access is a file that a redirection opens.
@@ -99,7 +96,7 @@ type Path struct {
 // first, "" for where the script starts. With none and not lost, nothing runs there.
 type place struct {
 	dirs []string
-	lost bool // it may be any folder; of dirs then, if a script that was sourced went nowhere
+	lost bool // it may be any folder
 }
 
 // Limits of what is followed before the place is lost: no path is longer.
@@ -115,7 +112,7 @@ func lost() place    { return place{lost: true} }
 
 // or is the place after either.
 func (p place) or(q place) place {
-	if p.lost && len(p.dirs) == 0 || q.lost && len(q.dirs) == 0 {
+	if p.lost || q.lost {
 		return lost()
 	}
 	dirs := p.dirs
@@ -127,7 +124,7 @@ func (p place) or(q place) place {
 	if len(dirs) > maxDirs {
 		return lost()
 	}
-	return place{dirs: dirs, lost: p.lost || q.lost}
+	return place{dirs: dirs}
 }
 
 func has(list []string, s string) bool {

@@ -290,7 +290,6 @@ func (r *reader) timed(cmd *syntax.TimeClause, p place, c situation) (t, f place
 			words = append(words, r.word(a))
 		}
 		outer := r.wrapperPart(nil, words)
-		outer.away = r.away(p)
 		t, f = r.statement(cmd.Stmt, p, c.inside(outer, false))
 		r.emit(outer, c)
 		return t, f

@@ -50,10 +50,7 @@ func TestTableOfForms(t *testing.T) {
 			}
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "outers") {
-			part.outers = append(part.outers, outside{forms(t, "outer", false), rapid.Bool().Draw(t, "script"), rapid.Bool().Draw(t, "away")})
-		}
-		if rapid.Bool().Draw(t, "elsewhere") {
-			part.Away = []Path{{Text: "a", Literal: true}}
+			part.outers = append(part.outers, outside{forms(t, "outer", false), rapid.Bool().Draw(t, "script")})
 		}
 		if rapid.IntRange(0, 9).Draw(t, "opaque") == 0 {
 			part.Opaque = "it is drawn so"

@@ -71,11 +71,6 @@ func (r *reader) disguised(run *command, u *unwrapped, program string, p place, 
 	part := r.part(run, p, "")
 	part.sealed, part.free = true, true
 	part.inner = innermost(run.words)
-	for _, w := range run.words[1:] {
-		if relative(w) {
-			part.Away = part.folders(p)
-		}
-	}
 	r.emit(part, c)
 	inner := *run
 	inner.accesses = nil
@@ -124,9 +119,6 @@ func (r *reader) sealed(run *command, p place, c situation) {
 		part.Runs = append(part.Runs, p.paths(w, r.home())...)
 		if strings.HasSuffix(words[0].form, "env") { // by -C from another folder
 			part.Runs = append(part.Runs, Path{Text: w.text})
-		}
-		if relative(w) && (part.inner == "" || part.inner == w.form) {
-			part.Away = part.folders(p)
 		}
 	}
 	at := len(r.parts)
@@ -240,7 +232,6 @@ func (r *reader) found(run *command, part Part, p place, c situation) {
 		from := p
 		if strings.HasSuffix(words[i].form, "dir") {
 			from = lost()
-			r.names.add(moving)
 		}
 		ends := 0
 		for k, w := range inside { // what is not literal may end the command

@@ -68,6 +68,15 @@ func takeSpare() *counted {
 	return nil
 }
 
+// finish ends what is left of the command, and keeps the spawner for the next one.
+func (c *counted) finish() {
+	if !c.group.end() {
+		c.dismiss()
+		return
+	}
+	c.rest()
+}
+
 // rest keeps the spawner for the next command. What it started must have ended.
 func (c *counted) rest() {
 	spares.Lock()
@@ -85,9 +94,11 @@ func (c *counted) rest() {
 	spares.all = append(spares.all, c)
 }
 
-// Quit gives back what is kept ready for further commands. A program calls it before it
-// ends; control groups of one that was killed are removed by the next that makes one.
+// Quit gives back what is kept ready for further commands, and ends those that run. A
+// program calls it before it ends; control groups of one that was killed are removed by its
+// watchdog, or the next that makes one.
 func Quit() {
+	watching.quit()
 	spares.Lock()
 	defer spares.Unlock()
 	for _, c := range spares.all {

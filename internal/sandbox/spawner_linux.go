@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawner starts programs, each in a process group of its own. The system takes the
+// spawner starts programs, each in a process group of its own, or a session. The system takes the
 // thread that started a program for its parent, and threads of Go end at any time: so a
 // spawner is one thread, which ends when it is dismissed. Safe for concurrent use.
 type spawner struct{ jobs chan func() }
@@ -39,7 +39,7 @@ func (s spawner) start(cmd *exec.Cmd, dies bool) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Setpgid = true
+	cmd.SysProcAttr.Setpgid = !cmd.SysProcAttr.Setsid // a session is a new group too
 	if dies {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}

@@ -55,6 +55,21 @@ func (b bubblewrap) Start(ctx context.Context, p Policy, c Command) (Process, er
 
 // launch starts a command by a plan.
 func (b bubblewrap) launch(ctx context.Context, p Policy, c Command, places []place) (Process, error) {
+	l, err := b.prepare(p, &c, places)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := l.run(ctx, b.program, c)
+	if err != nil {
+		l.veil.remove()
+		return nil, err
+	}
+	return proc, nil
+}
+
+// prepare makes what needs no process. A command with many masks becomes the stage that
+// makes them.
+func (bubblewrap) prepare(p Policy, c *Command, places []place) (*launch, error) {
 	program, err := filters[p.Unix]()
 	if err != nil {
 		return nil, unheld(err, "its system calls can't be filtered")
@@ -64,15 +79,10 @@ func (b bubblewrap) launch(ctx context.Context, p Policy, c Command, places []pl
 		return nil, unheld(err, "there is no room for its masks")
 	}
 	l := &launch{policy: p, filter: program, veil: veil}
-	if l.places, l.inner = inner(places, c, p.Env, program); l.inner != nil {
+	if l.places, l.inner = inner(places, *c, p.Env, program); l.inner != nil {
 		c.Args = []string{innerPath}
 	}
-	proc, err := l.run(ctx, b.program, c)
-	if err != nil {
-		veil.remove()
-		return nil, err
-	}
-	return proc, nil
+	return l, nil
 }
 
 // unheld is the fault of a policy that can't be held here and now.
@@ -94,6 +104,9 @@ type launch struct {
 }
 
 func (l *launch) run(ctx context.Context, program string, c Command) (_ Process, err error) {
+	if err := watching.ready(); err != nil {
+		return nil, unwatched(err)
+	}
 	ends, err := l.pipes()
 	if err != nil {
 		return nil, unheld(err, "no pipes can be made")
@@ -111,6 +124,7 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 	} else {
 		err = l.admit(ends, proc, c)
 	}
+	// Before the gate is open nothing can run, and afterwards nothing fails.
 	if err != nil {
 		proc.Kill()
 		_, _ = proc.Wait()
@@ -192,33 +206,42 @@ func (l *launch) spawnInto(command func() *exec.Cmd, most int) (*exec.Cmd, bool)
 
 // admit brings bubblewrap from its start to the open gate.
 func (l *launch) admit(ends *pipeEnds, proc *confined, c Command) error {
+	first, err := l.arrive(ends, proc, c)
+	if err != nil {
+		return err
+	}
+	return l.pass(proc, first)
+}
+
+// arrive brings bubblewrap to the gate, and gives the first process of its namespace.
+func (l *launch) arrive(ends *pipeEnds, proc *confined, c Command) (pid int, err error) {
 	ends.argsR.Close()
 	ends.infoW.Close()
 	l.gate.r.Close()
-	_, err := io.WriteString(ends.argsW, strings.Join(l.arguments(c), "\x00")+"\x00")
+	_, err = io.WriteString(ends.argsW, strings.Join(l.arguments(c), "\x00")+"\x00")
 	if err = errors.Join(err, ends.argsW.Close()); err != nil {
-		return unheld(err, "bubblewrap ended before it was told what to do")
+		return 0, unheld(err, "bubblewrap ended before it was told what to do")
 	}
 	var info struct {
 		PID int `json:"child-pid"`
 	}
 	if err := json.NewDecoder(ends.infoR).Decode(&info); err != nil || info.PID < 2 {
-		return unheld(err, "bubblewrap can't make its namespaces; its own words are in the command's standard error")
+		return 0, unheld(err, "bubblewrap can't make its namespaces; its own words are in the command's standard error")
 	}
 	first, err := childOf(proc.cmd.Process.Pid, info.PID)
 	if err != nil {
-		return unheld(err, "the first process of its namespace ended")
+		return 0, unheld(err, "the first process of its namespace ended")
 	}
 	unwatch, err := watching.process(first)
 	proc.adopt(first)
 	proc.onEnd(unwatch)
 	if err != nil {
-		return unwatched(err)
+		return 0, unwatched(err)
 	}
 	if err := l.gate.reached(); err != nil {
-		return unheld(err, "bubblewrap can't mount what the policy says; its own words are in the command's standard error")
+		return 0, unheld(err, "bubblewrap can't mount what the policy says; its own words are in the command's standard error")
 	}
-	return l.pass(proc, info.PID)
+	return info.PID, nil
 }
 
 // pass opens the gate when all is seen to hold.

@@ -47,11 +47,6 @@ func TestUnprivileged(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	program := copyOfThis(t, dir)
-	for _, path := range []string{dir, program} {
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 	work := filepath.Join(dir, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
@@ -68,7 +63,7 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// copyOfThis copies the test program to a folder that everyone can reach.
+// copyOfThis copies the test program to a folder, which everyone can reach then.
 func copyOfThis(t *testing.T, dir string) string {
 	t.Helper()
 	from, err := os.Open("/proc/self/exe")
@@ -85,6 +80,11 @@ func copyOfThis(t *testing.T, dir string) string {
 	}
 	if err := to.Close(); err != nil {
 		t.Fatal(err)
+	}
+	for _, path := range []string{dir, to.Name()} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return to.Name()
 }

@@ -18,13 +18,32 @@ type spawner struct{ jobs chan func() }
 
 func newSpawner() spawner {
 	s := spawner{make(chan func())}
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function
-		for do := range s.jobs {
-			do()
-		}
-	}()
+	go s.serve()
 	return s
+}
+
+// serve does what comes. The thread ends with it, for it is not unlocked; but the main
+// thread would only stand still for ever, so that one is kept busy until another is found.
+func (s spawner) serve() {
+	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() {
+		defer runtime.UnlockOSThread()
+		found := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(found)
+			s.work()
+		}()
+		<-found
+		return
+	}
+	s.work()
+}
+
+func (s spawner) work() {
+	for do := range s.jobs {
+		do()
+	}
 }
 
 // do does something on the spawner's thread.

@@ -48,6 +48,17 @@ const (
 	tellSize = 1 + 8
 )
 
+// ready begins the watchdog when there is none, so that what is made from then on is cared
+// for.
+func (w *watchdog) ready() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dog != nil {
+		return nil
+	}
+	return w.begin()
+}
+
 // group has the process group of a child ended that nobody waited for yet.
 func (w *watchdog) group(leader int) (unwatch func(), err error) {
 	fd, err := unix.PidfdOpen(leader, 0)
@@ -71,11 +82,11 @@ func (w *watchdog) process(pidfd int) (unwatch func(), err error) {
 func (w *watchdog) add(x ward) (unwatch func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last++
-	id := w.last
 	if w.known == nil {
 		w.known = map[uint64]ward{}
 	}
+	w.last++
+	id := w.last
 	w.known[id] = x
 	unwatch = func() { w.remove(id) }
 	if w.dog != nil {
@@ -191,6 +202,7 @@ func (w *watchdog) quit() {
 func watch(pid int) int {
 	// Those are for the programs of a terminal or a service; this one ends after them.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2)
+	watched, err := unix.PidfdOpen(pid, 0)
 	wards := map[uint64]ward{}
 	for listen(wards) {
 	}
@@ -200,9 +212,13 @@ func watch(pid int) int {
 	for _, x := range wards {
 		awaitProcess(x.pidfd, time.Second)
 	}
-	if os.Geteuid() == 0 {
-		removeGroupsOf(pid)
+	if os.Geteuid() != 0 {
+		return 0
 	}
+	if err == nil { // otherwise it was gone before this one came up
+		awaitProcess(watched, longestEnd) // it may be about to remove its groups, and has threads in them
+	}
+	removeGroupsOf(pid)
 	return 0
 }
 

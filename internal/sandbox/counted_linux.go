@@ -55,13 +55,14 @@ func newCounted(most int) (*counted, error) {
 	return c, nil
 }
 
+// takeSpare takes one whose group counts nothing but the thread: what has ended counts
+// until its parent looked, and that may be another program.
 func takeSpare() *counted {
 	spares.Lock()
 	defer spares.Unlock()
-	for n := len(spares.all); n > 0; n-- {
-		c := spares.all[n-1]
-		spares.all = spares.all[:n-1]
-		if c.spare.Stop() {
+	for i, c := range slices.Backward(spares.all) {
+		if c.group.count() == 1 && c.spare.Stop() {
+			spares.all = slices.Delete(spares.all, i, i+1)
 			return c
 		}
 	}

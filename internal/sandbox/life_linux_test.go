@@ -151,8 +151,8 @@ func TestNothingIsLeftOfACancelled(t *testing.T) {
 			t.Run(account+"/"+v.name, func(t *testing.T) {
 				t.Parallel()
 				l, cmd := newLife(t, v.name, v.hidden, user)
-				if l.Rounds = 150; v.hidden > 100 {
-					l.Rounds = 50
+				if l.Rounds = 100; v.hidden > 100 {
+					l.Rounds = 40
 				}
 				cmd.Env = l.as(t, "cancel")
 				out, err := cmd.CombinedOutput()

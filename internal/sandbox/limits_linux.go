@@ -156,6 +156,13 @@ func (g pidsGroup) holds(pid int) error {
 	return err
 }
 
+// count is how many processes and threads the kernel counts; 0 where it does not say.
+func (g pidsGroup) count() int {
+	text, _ := os.ReadFile(g.dir + "/pids.current")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n
+}
+
 // members are the processes of the group that have not ended, but for this one, which a
 // counted spawner has a thread of in there.
 func (g pidsGroup) members() (all []int) {

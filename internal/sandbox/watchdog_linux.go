@@ -138,9 +138,10 @@ func (w *watchdog) begin() error {
 		return os.NewSyscallError("socketpair", err)
 	}
 	w.conn = ends[0]
-	cmd, err := stageCommand(order{Watch: os.Getpid()}, os.NewFile(uintptr(ends[1]), "life"))
+	life := os.NewFile(uintptr(ends[1]), "life")
+	cmd, err := stageCommand(order{Watch: os.Getpid()}, life)
 	if err != nil {
-		return errors.Join(err, unix.Close(ends[0]), unix.Close(ends[1]))
+		return errors.Join(err, unix.Close(w.conn), life.Close())
 	}
 	cmd.Stdout, cmd.Stderr = nil, nil // whoever reads those of this process sees their end when it ends
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -149,7 +150,7 @@ func (w *watchdog) begin() error {
 		f.Close()
 	}
 	if err != nil {
-		return errors.Join(err, unix.Close(ends[0]))
+		return errors.Join(err, unix.Close(w.conn))
 	}
 	w.dog = cmd
 	go w.reap(cmd, time.Now())

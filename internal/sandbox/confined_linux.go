@@ -52,11 +52,11 @@ func newConfined(ctx context.Context, cmd *exec.Cmd, stop func(), atEnd ...func(
 func (c *confined) adopt(first int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ended || c.killed {
-		_ = unix.PidfdSendSignal(first, unix.SIGKILL, nil, 0)
+	if c.gone || c.killed {
+		_ = unix.PidfdSendSignal(first, unix.SIGKILL, nil, 0) // or it ended already, with the group
 	}
 	if c.ended {
-		unix.Close(first) // it was in the group, and ended with it
+		unix.Close(first)
 		return
 	}
 	c.first = first
@@ -89,6 +89,9 @@ func (c *confined) end(err error) (more bool) {
 	c.ends = nil
 	if len(ends) == 0 {
 		c.ended = true
+		if c.first >= 0 { // adopted late: it ended with the group
+			unix.Close(c.first)
+		}
 		if c.exit, c.err = exitOf(c.cmd, err); c.killed {
 			c.exit, c.err = Exit{Code: -1, Signal: syscall.SIGKILL.String()}, nil
 		}

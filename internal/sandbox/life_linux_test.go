@@ -57,7 +57,7 @@ func newLife(t *testing.T, variant string, hidden int, user uint32) (life, *exec
 	program := copyOfThis(t, base)
 	l := life{Variant: variant, Name: "holdfast-life-" + filepath.Base(base)}
 	l.Policy = sandbox.Policy{Mode: sandbox.ModeWorkspaceWrite, Roots: []string{base + "/ws"}, Home: base + "/home", Env: []string{"PATH=/usr/bin:/bin"}, Limits: sandbox.Limits{Files: files}}
-	for _, dir := range []string{l.Policy.Roots[0], l.Policy.Home} {
+	for _, dir := range []string{l.Policy.Roots[0], l.Policy.Home, base + "/tmp"} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func (l life) as(t *testing.T, role string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{"PATH=/usr/bin:/bin", "TMPDIR=/tmp", roleVar + "=" + role, "LIFE=" + string(text)}
+	return []string{"PATH=/usr/bin:/bin", "TMPDIR=" + filepath.Dir(l.Policy.Home) + "/tmp", roleVar + "=" + role, "LIFE=" + string(text)}
 }
 
 func told() (l life, s sandbox.Sandbox) {

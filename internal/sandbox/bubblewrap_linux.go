@@ -34,13 +34,17 @@ const (
 // Start goes in steps, so that nothing of the command runs before all is seen to hold:
 // bubblewrap waits for its arguments, mounts, and then waits at the gate, an empty file
 // that it is to copy. There what it mounted is looked at, and limits are set. Only then
-// the gate opens.
+// the gate opens. All along the watchdog knows of it, so that it ends if this program is
+// killed.
 func (b bubblewrap) Start(ctx context.Context, p Policy, c Command) (Process, error) {
 	if err := check(p, c); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fault.Wrap(err, fault.Cancelled, "the command was cancelled before it started", "")
+	}
+	if !staged.Load() { // the watchdog is a stage
+		return nil, notStaged()
 	}
 	places, err := plan(p)
 	if err != nil {
@@ -51,6 +55,21 @@ func (b bubblewrap) Start(ctx context.Context, p Policy, c Command) (Process, er
 
 // launch starts a command by a plan.
 func (b bubblewrap) launch(ctx context.Context, p Policy, c Command, places []place) (Process, error) {
+	l, err := b.prepare(p, &c, places)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := l.run(ctx, b.program, c)
+	if err != nil {
+		l.veil.remove()
+		return nil, err
+	}
+	return proc, nil
+}
+
+// prepare makes what needs no process. A command with many masks becomes the stage that
+// makes them.
+func (bubblewrap) prepare(p Policy, c *Command, places []place) (*launch, error) {
 	program, err := filters[p.Unix]()
 	if err != nil {
 		return nil, unheld(err, "its system calls can't be filtered")
@@ -60,19 +79,10 @@ func (b bubblewrap) launch(ctx context.Context, p Policy, c Command, places []pl
 		return nil, unheld(err, "there is no room for its masks")
 	}
 	l := &launch{policy: p, filter: program, veil: veil}
-	if l.places, l.inner = inner(places, c, p.Env, program); l.inner != nil {
-		if !staged.Load() {
-			veil.remove()
-			return nil, notStaged()
-		}
+	if l.places, l.inner = inner(places, *c, p.Env, program); l.inner != nil {
 		c.Args = []string{innerPath}
 	}
-	proc, err := l.run(ctx, b.program, c)
-	if err != nil {
-		veil.remove()
-		return nil, err
-	}
-	return proc, nil
+	return l, nil
 }
 
 // unheld is the fault of a policy that can't be held here and now.
@@ -94,6 +104,9 @@ type launch struct {
 }
 
 func (l *launch) run(ctx context.Context, program string, c Command) (_ Process, err error) {
+	if err := watching.ready(); err != nil {
+		return nil, unwatched(err)
+	}
 	ends, err := l.pipes()
 	if err != nil {
 		return nil, unheld(err, "no pipes can be made")
@@ -104,8 +117,15 @@ func (l *launch) run(ctx context.Context, program string, c Command) (_ Process,
 	if err != nil {
 		return nil, unheld(err, "bubblewrap can't be started")
 	}
-	proc := newConfined(ctx, cmd, func() { _ = cmd.Process.Kill() }, l.veil.remove, l.atEnd)
-	if err := l.admit(ends, proc, c); err != nil {
+	unwatch, err := watching.group(cmd.Process.Pid) // before anyone waits for it: the id is its own
+	proc := newConfined(ctx, cmd, nil, l.veil.remove, l.atEnd, unwatch)
+	if err != nil {
+		err = unwatched(err)
+	} else {
+		err = l.admit(ends, proc, c)
+	}
+	// Before the gate is open nothing can run, and afterwards nothing fails.
+	if err != nil {
 		proc.Kill()
 		_, _ = proc.Wait()
 		if ctx.Err() != nil {
@@ -163,7 +183,7 @@ func (l *launch) spawnCounted(cmd *exec.Cmd, most int) (*exec.Cmd, bool) {
 		s.rest()
 		return nil, false
 	}
-	l.group, l.atEnd = s.group, s.rest
+	l.group, l.atEnd = s.group, s.finish
 	return cmd, true
 }
 
@@ -176,7 +196,7 @@ func (l *launch) spawnInto(command func() *exec.Cmd, most int) (*exec.Cmd, bool)
 		}
 		cmd := command()
 		if g.allow(most+1) == nil && g.start(cmd) == nil {
-			l.group, l.atEnd = g, g.remove
+			l.group, l.atEnd = g, g.finish
 			return cmd, true
 		}
 		g.remove()
@@ -186,34 +206,65 @@ func (l *launch) spawnInto(command func() *exec.Cmd, most int) (*exec.Cmd, bool)
 
 // admit brings bubblewrap from its start to the open gate.
 func (l *launch) admit(ends *pipeEnds, proc *confined, c Command) error {
+	first, err := l.arrive(ends, proc, c)
+	if err != nil {
+		return err
+	}
+	return l.pass(proc, first)
+}
+
+// arrive brings bubblewrap to the gate, and gives the first process of its namespace.
+func (l *launch) arrive(ends *pipeEnds, proc *confined, c Command) (pid int, err error) {
 	ends.argsR.Close()
 	ends.infoW.Close()
 	l.gate.r.Close()
-	_, err := io.WriteString(ends.argsW, strings.Join(l.arguments(c), "\x00")+"\x00")
+	_, err = io.WriteString(ends.argsW, strings.Join(l.arguments(c), "\x00")+"\x00")
 	if err = errors.Join(err, ends.argsW.Close()); err != nil {
-		return unheld(err, "bubblewrap ended before it was told what to do")
+		return 0, unheld(err, "bubblewrap ended before it was told what to do")
 	}
 	var info struct {
 		PID int `json:"child-pid"`
 	}
 	if err := json.NewDecoder(ends.infoR).Decode(&info); err != nil || info.PID < 2 {
-		return unheld(err, "bubblewrap can't make its namespaces; its own words are in the command's standard error")
+		return 0, unheld(err, "bubblewrap can't make its namespaces; its own words are in the command's standard error")
 	}
 	first, err := childOf(proc.cmd.Process.Pid, info.PID)
 	if err != nil {
-		return unheld(err, "the first process of its namespace ended")
+		return 0, unheld(err, "the first process of its namespace ended")
 	}
+	unwatch, err := watching.process(first)
 	proc.adopt(first)
-	if err := l.gate.reached(); err != nil {
-		return unheld(err, "bubblewrap can't mount what the policy says; its own words are in the command's standard error")
+	proc.onEnd(unwatch)
+	if err != nil {
+		return 0, unwatched(err)
 	}
-	if err := verify(info.PID, l.places, l.veil); err != nil {
+	if err := l.gate.reached(); err != nil {
+		return 0, unheld(err, "bubblewrap can't mount what the policy says; its own words are in the command's standard error")
+	}
+	return info.PID, nil
+}
+
+// pass opens the gate when all is seen to hold.
+func (l *launch) pass(proc *confined, pid int) error {
+	root, err := mounted(pid)
+	if err == nil {
+		defer unix.Close(root)
+		err = verify(root, l.places, l.veil)
+	}
+	if err != nil {
 		return unheld(err, "the workspace changed while it was being confined; try again")
 	}
-	if err := l.limit(proc, info.PID); err != nil {
+	if err := l.limit(proc, pid); err != nil {
 		return err
 	}
-	return l.gate.open()
+	if err := l.gate.open(root); err != nil {
+		return unheld(err, "it can't be let through the gate")
+	}
+	return nil
+}
+
+func unwatched(err error) error {
+	return unheld(err, "nothing would end it if this program were killed; try again")
 }
 
 // arguments are those of bubblewrap, but for the command: it has to stand on the command
@@ -238,7 +289,8 @@ func (l *launch) arguments(c Command) []string {
 	} else {
 		args = append(args, "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP", "--ro-bind-fd", strconv.Itoa(programFD), innerPath, "--chdir", "/")
 	}
-	return append(args, "--file", strconv.Itoa(gateFD), gatePath)
+	// These two are the gate, and the last that is done before the command.
+	return append(args, "--file", strconv.Itoa(gateFD), gatePath, "--chmod", "0700", l.gate.sign)
 }
 
 // machineProc is what of /proc is the machine's and not a process's, and can be written
@@ -356,14 +408,9 @@ func childOf(parent, pid int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err == nil {
-		// "pid (name) state ppid ...", and the name may hold anything.
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
-			return fd, nil
-		}
-		err = syscall.ESRCH
+	p, err := readProcess(pid)
+	if err == nil && p.parent == parent {
+		return fd, nil
 	}
-	return -1, errors.Join(err, unix.Close(fd))
+	return -1, errors.Join(syscall.ESRCH, err, unix.Close(fd))
 }

@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,11 +46,6 @@ func TestUnprivileged(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	program := copyOfThis(t, dir)
-	for _, path := range []string{dir, program} {
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 	work := filepath.Join(dir, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
@@ -68,23 +62,23 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// copyOfThis copies the test program to a folder that everyone can reach.
+// copyOfThis copies the test program to a folder, which everyone can reach then.
 func copyOfThis(t *testing.T, dir string) string {
 	t.Helper()
-	from, err := os.Open("/proc/self/exe")
+	from, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer from.Close()
-	to, err := os.Create(filepath.Join(dir, "sandbox.test"))
-	if err != nil {
-		t.Fatal(err)
+	// By a program: what this one writes can't be run as long as a child that is just
+	// being started has it open.
+	to := filepath.Join(dir, "sandbox.test")
+	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
 	}
-	if _, err := io.Copy(to, from); err != nil {
-		t.Fatal(err)
+	for _, path := range []string{dir, to} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := to.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return to.Name()
+	return to
 }

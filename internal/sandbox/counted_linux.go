@@ -55,17 +55,27 @@ func newCounted(most int) (*counted, error) {
 	return c, nil
 }
 
+// takeSpare takes one whose group counts nothing but the thread: what has ended counts
+// until its parent looked, and that may be another program.
 func takeSpare() *counted {
 	spares.Lock()
 	defer spares.Unlock()
-	for n := len(spares.all); n > 0; n-- {
-		c := spares.all[n-1]
-		spares.all = spares.all[:n-1]
-		if c.spare.Stop() {
+	for i, c := range slices.Backward(spares.all) {
+		if c.group.count() == 1 && c.spare.Stop() {
+			spares.all = slices.Delete(spares.all, i, i+1)
 			return c
 		}
 	}
 	return nil
+}
+
+// finish ends what is left of the command, and keeps the spawner for the next one.
+func (c *counted) finish() {
+	if !c.group.end() {
+		c.dismiss()
+		return
+	}
+	c.rest()
 }
 
 // rest keeps the spawner for the next command. What it started must have ended.
@@ -85,9 +95,11 @@ func (c *counted) rest() {
 	spares.all = append(spares.all, c)
 }
 
-// Quit gives back what is kept ready for further commands. A program calls it before it
-// ends; control groups of one that was killed are removed by the next that makes one.
+// Quit gives back what is kept ready for further commands, and ends those that run. A
+// program calls it before it ends; control groups of one that was killed are removed by its
+// watchdog, or the next that makes one.
 func Quit() {
+	watching.quit()
 	spares.Lock()
 	defer spares.Unlock()
 	for _, c := range spares.all {

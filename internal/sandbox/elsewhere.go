@@ -65,7 +65,7 @@ func (unconfined) Start(ctx context.Context, p Policy, c Command) (Process, erro
 	if err := w.adopt(cmd); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		return nil, fault.Wrap(err, fault.Unavailable, "the command was not run: it could not be ended as a whole", "")
+		return nil, fault.Wrap(errors.Join(ErrBegun, err), fault.Unavailable, "the command was ended at its start: it could not be ended as a whole", "")
 	}
 	f := &free{cmd: cmd, whole: w, done: make(chan struct{})}
 	stop := context.AfterFunc(ctx, f.Kill)

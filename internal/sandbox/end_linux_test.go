@@ -136,7 +136,7 @@ func TestAllEndsWithThisProgram(t *testing.T) {
 				}
 				kill := cmd.Process.Pid
 				if victim == "supervisor" {
-					kill = childOf(t, kill)
+					kill = childOf(t, kill, "bwrap")
 				}
 				if err := syscall.Kill(kill, syscall.SIGKILL); err != nil {
 					t.Fatal(err)
@@ -147,22 +147,24 @@ func TestAllEndsWithThisProgram(t *testing.T) {
 	}
 }
 
-// childOf is the first child of a process.
-func childOf(t *testing.T, pid int) int {
+// childOf is the child of a process that has a program's name.
+func childOf(t *testing.T, pid int, program string) int {
 	t.Helper()
-	var text []byte
-	var err error
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, f := range files {
-		if text, err = os.ReadFile(f); err == nil && len(text) > 0 {
-			break
+		text, _ := os.ReadFile(f)
+		for _, child := range strings.Fields(string(text)) {
+			args, _ := os.ReadFile("/proc/" + child + "/cmdline")
+			if name, _, _ := strings.Cut(string(args), "\x00"); name != program {
+				continue
+			}
+			if id, err := strconv.Atoi(child); err == nil {
+				return id
+			}
 		}
 	}
-	child, err := strconv.Atoi(strings.Fields(string(text) + " none")[0])
-	if err != nil {
-		t.Fatal("it has no child")
-	}
-	return child
+	t.Fatalf("it has no child that is %s", program)
+	return 0
 }
 
 func goneInASecond(t *testing.T, name string) {

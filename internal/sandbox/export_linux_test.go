@@ -13,5 +13,11 @@ func ChooseWithoutBubblewrap(ctx context.Context, p Policy) (Sandbox, Diagnosis,
 	return choose(ctx, p, func(Policy) (string, string) { return "", notInstalled })
 }
 
+// WatchGroup and WatchProcess put processes into the watchdog's care.
+var (
+	WatchGroup   = watching.group
+	WatchProcess = watching.process
+)
+
 // FindBubblewrap is the program that Choose takes.
 var FindBubblewrap = findBubblewrap

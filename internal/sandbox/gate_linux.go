@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,17 +16,24 @@ import (
 // where it is of no use to anyone.
 const gatePath = "/run/.sandbox"
 
-// gate is a pipe that is full when bubblewrap gets it. It reads from it when all its
-// mounts are made, and that is seen here: the pipe has room again. It goes on when the
-// pipe is closed.
-type gate struct{ r, w *os.File }
+// gate is where bubblewrap waits when all its mounts are made. It is a pipe that is full
+// when bubblewrap gets it: when it reads from it, and that is seen here, the pipe has room
+// again. It goes on when the pipe ends; but then it needs the sign, and that is made by this
+// program alone, when all is seen to hold. So a pipe that ends because this program gave up,
+// or was killed, ends bubblewrap, and nothing is run.
+type gate struct {
+	r, w *os.File
+	// sign is a folder whose mode bubblewrap is told to change, which fails where there is
+	// none. Nobody can guess its name.
+	sign string
+}
 
 func newGate() (*gate, error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
-	g := &gate{os.NewFile(uintptr(ends[0]), "gate"), os.NewFile(uintptr(ends[1]), "gate")}
+	g := &gate{os.NewFile(uintptr(ends[0]), "gate"), os.NewFile(uintptr(ends[1]), "gate"), gatePath + "-" + rand.Text()}
 	size, err := unix.FcntlInt(g.w.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize())
 	if err == nil {
 		_, err = g.w.Write(make([]byte, size))
@@ -53,7 +62,15 @@ func (g *gate) reached() error {
 	}
 }
 
-func (g *gate) open() error { return g.w.Close() }
+// open lets bubblewrap pass, given the folder that will be the command's root. When it
+// fails, nothing can run.
+func (g *gate) open(root int) error {
+	if err := unix.Mkdirat(root, strings.TrimPrefix(g.sign, "/"), 0o700); err != nil {
+		return os.NewSyscallError("mkdirat", err)
+	}
+	g.w.Close()
+	return nil
+}
 
 func (g *gate) close() {
 	g.r.Close()
@@ -137,15 +154,19 @@ func inode(path string) (uint64, error) {
 	return stat.Ino, nil
 }
 
+// mounted opens what will be the root of a command that stands at the gate.
+func mounted(pid int) (int, error) {
+	root, err := unix.Open(fmt.Sprintf("/proc/%d/root/newroot", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("what was mounted can't be looked at: %w", err)
+	}
+	return root, nil
+}
+
 // verify looks at what bubblewrap mounted, before anything runs in it. Another command
 // of the same peer may have swapped a folder of the workspace for a link between the
 // plan and the mount: then the mount would be of another thing, or at another place.
-func verify(pid int, places []place, v *veil) error {
-	root, err := unix.Open(fmt.Sprintf("/proc/%d/root/newroot", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("what was mounted can't be looked at: %w", err)
-	}
-	defer unix.Close(root)
+func verify(root int, places []place, v *veil) error {
 	for _, p := range places {
 		if err := verifyPlace(root, p, v); err != nil {
 			return fmt.Errorf("a mount is not as planned: %w", err)

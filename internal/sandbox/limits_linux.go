@@ -57,7 +57,7 @@ func (l *launch) limit(proc *confined, pid int) error {
 	if err != nil {
 		return unheld(err, "it would run as root, whose processes only a control group can limit, and none can be made: run as another account, or with a writable /sys/fs/cgroup")
 	}
-	proc.onEnd(group.remove)
+	proc.onEnd(group.finish)
 	return nil
 }
 
@@ -154,6 +154,54 @@ func (g pidsGroup) holds(pid int) error {
 		err = errors.New("it is not in its control group")
 	}
 	return err
+}
+
+// count is how many processes and threads the kernel counts; 0 where it does not say.
+func (g pidsGroup) count() int {
+	text, _ := os.ReadFile(g.dir + "/pids.current")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n
+}
+
+// members are the processes of the group that have not ended, but for this one, which a
+// counted spawner has a thread of in there.
+func (g pidsGroup) members() (all []int) {
+	list, _ := os.ReadFile(g.dir + "/cgroup.procs") // without the file there is no group, and nothing in it
+	for _, word := range strings.Fields(string(list)) {
+		if pid, err := strconv.Atoi(word); err == nil && pid != os.Getpid() {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// end ends all members, and reports whether none is left.
+func (g pidsGroup) end() bool {
+	return endAll(func() bool {
+		all := g.members()
+		for _, pid := range all {
+			g.kill(pid)
+		}
+		return len(all) == 0
+	})
+}
+
+// kill ends a member. Its id may be another's by now, so it is looked at again.
+func (g pidsGroup) kill(pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return // it ended
+	}
+	defer unix.Close(fd)
+	if g.holds(pid) == nil {
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+}
+
+// finish ends what is left in the group, and removes it.
+func (g pidsGroup) finish() {
+	g.end()
+	g.remove()
 }
 
 // pidsHierarchy is the old hierarchy that counts processes, where there is one.

@@ -5,6 +5,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"os"
 )
 
@@ -69,9 +70,14 @@ type Sandbox interface {
 	Name() string
 	// Start starts the child in a process group (and, where there is one, a process
 	// namespace) of its own. When ctx ends, everything that it started is killed. It
-	// fails, having run nothing of the command, when the policy can't be held.
+	// fails when the policy can't be held. A failure that is no ErrBegun is certain:
+	// nothing of the command ran, or can run later, and no process is left of it.
 	Start(ctx context.Context, p Policy, c Command) (Process, error)
 }
+
+// ErrBegun is in the failure of a Start after which something of the command may have run.
+// It has been ended by then. No sandbox that confines fails so.
+var ErrBegun = errors.New("the command may have begun")
 
 // Process is a started child with all its descendants.
 type Process interface {

@@ -11,20 +11,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawner starts programs, each in a process group of its own. The system takes the
+// spawner starts programs, each in a process group of its own, or a session. The system takes the
 // thread that started a program for its parent, and threads of Go end at any time: so a
 // spawner is one thread, which ends when it is dismissed. Safe for concurrent use.
 type spawner struct{ jobs chan func() }
 
 func newSpawner() spawner {
 	s := spawner{make(chan func())}
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function
-		for do := range s.jobs {
-			do()
-		}
-	}()
+	go s.serve()
 	return s
+}
+
+// serve does what comes. The thread ends with it, for it is not unlocked; but the main
+// thread would only stand still for ever, so that one is kept busy until another is found.
+func (s spawner) serve() {
+	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() {
+		defer runtime.UnlockOSThread()
+		found := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(found)
+			s.work()
+		}()
+		<-found
+		return
+	}
+	s.work()
+}
+
+func (s spawner) work() {
+	for do := range s.jobs {
+		do()
+	}
 }
 
 // do does something on the spawner's thread.
@@ -39,7 +58,7 @@ func (s spawner) start(cmd *exec.Cmd, dies bool) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Setpgid = true
+	cmd.SysProcAttr.Setpgid = !cmd.SysProcAttr.Setsid // a session is a new group too
 	if dies {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}

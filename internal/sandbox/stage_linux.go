@@ -3,8 +3,10 @@ package sandbox
 import (
 	"bytes"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +28,7 @@ const stageName = "holdfast-sandbox-stage"
 // The descriptors of a stage.
 const (
 	orderFD = 3 // what it is to do: an order, as gob, for names may be no text
-	lifeFD  = 4 // of a supervisor: ends when the program that started it wants all to end, or ended
+	lifeFD  = 4 // of a supervisor or the watchdog: ends when the program that started it wants all to end, or ended
 )
 
 // order is what a stage does.
@@ -35,6 +38,7 @@ type order struct {
 	Mask      *masking     // of the inner stage of bubblewrap
 	Confine   *confinement // of a child of Landlock
 	Final     bool         // this stage becomes the command; otherwise it supervises the next
+	Watch     int          // of the watchdog: the process that it watches
 }
 
 // staged says that Main was called: a program that does not call it would, run as a
@@ -61,6 +65,9 @@ func runStage() int {
 	in := os.NewFile(uintptr(fd), "order")
 	err := gob.NewDecoder(in).Decode(&o)
 	in.Close()
+	if err == nil && o.Watch > 0 {
+		return watch(o.Watch)
+	}
 	if err != nil || len(o.Args) == 0 {
 		fmt.Fprintln(os.Stderr, "holdfast: this name is for the program's own use")
 		return 2
@@ -192,27 +199,50 @@ func endDescendants(left <-chan struct{}) {
 // descendants are the processes below one, by what /proc says.
 func descendants(of int) []int {
 	children := map[int][]int{}
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
-		if err != nil {
-			continue // it ended
-		}
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if len(fields) < 2 {
-			continue
-		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			children[parent] = append(children[parent], pid)
-		}
+	for p := range processes() {
+		children[p.parent] = append(children[p.parent], p.pid)
 	}
 	all := slices.Clone(children[of])
 	for i := 0; i < len(all); i++ {
 		all = append(all, children[all[i]]...)
 	}
 	return all
+}
+
+// process is one as /proc tells of it.
+type process struct {
+	pid, parent, group int
+	ended              bool // and its parent did not look yet
+}
+
+// processes are all that can be seen.
+func processes() iter.Seq[process] {
+	return func(yield func(process) bool) {
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil {
+				continue
+			}
+			if p, err := readProcess(pid); err == nil && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// readProcess fails when the process is not there any more.
+func readProcess(pid int) (process, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, err
+	}
+	// "pid (name) state ppid pgrp ...", and the name may hold anything.
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 3 {
+		return process{}, syscall.ESRCH
+	}
+	parent, err := strconv.Atoi(fields[1])
+	group, err2 := strconv.Atoi(fields[2])
+	return process{pid, parent, group, fields[0] == "Z" || fields[0] == "X"}, errors.Join(err, err2)
 }

@@ -19,8 +19,10 @@ const (
 	usualTimeout = 120 * time.Second
 	mostTimeout  = 600 * time.Second
 	// Commands that calls wait for, at once; a further one waits for a place, so that one
-	// connection does not take all of the machine.
-	maxForeground = 16
+	// connection does not take all of the machine. With those in the background they are 14,
+	// and 14 times the processes that a command may have (2,048) are fewer than a usual
+	// machine has ids for (32,768).
+	maxForeground = 6
 	lastOutput    = 200 * time.Millisecond // for what is still in the pipe when all have ended
 )
 
@@ -113,7 +115,8 @@ func (s *Server) start(ctx context.Context, id, text string, limit time.Duration
 		return nil, err
 	}
 	if err := c.begin(ctx, id, text, limit); err != nil {
-		s.dismiss(c)
+		// Whatever else failed did so before the sandbox was asked, or it is certain.
+		s.dismiss(c, !errors.Is(err, sandbox.ErrBegun))
 		return nil, err
 	}
 	return c, nil

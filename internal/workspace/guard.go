@@ -69,8 +69,15 @@ func (s *Server) release() {
 	}
 }
 
-// dismiss counts a command that was not run after all.
-func (s *Server) dismiss(c *command) {
+// dismiss counts a command that was not run after all. Where that is not certain, the roots
+// are cleared as after one that ended.
+func (s *Server) dismiss(c *command, certain bool) {
+	if !certain {
+		if s.settle(c); len(c.moved) > 0 {
+			s.o.Log.Error("a command that could not be started made what it may not", "moved_away", c.moved)
+		}
+		return
+	}
 	s.guards.mu.Lock()
 	defer s.guards.mu.Unlock()
 	s.shells.leave(c.epoch)

@@ -90,13 +90,13 @@ func TestForegroundCommandsWait(t *testing.T) {
 	}
 	started := func() int { all, _ := filepath.Glob(r.path("started-*")); return len(all) }
 	for range 1000 {
-		if started() >= 16 {
+		if started() >= 6 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond) // other programs are waited for
 	}
 	time.Sleep(300 * time.Millisecond) // for one too many
-	if n := started(); n != 16 {
+	if n := started(); n != 6 {
 		t.Errorf("%d commands run", n)
 	}
 	r.put("go", "")

@@ -36,6 +36,10 @@ var refusedCalls = []string{
 // the flags, and of openat2 the mode, lie in memory, where a filter can't see them.
 var absentCalls = []string{"clone3", "openat2", "io_uring_setup", "io_uring_enter", "io_uring_register"}
 
+// attributeCalls are answered as by a disk that knows no attributes, which programs put up
+// with: among these are lists that let other accounts in, and nothing looks for those.
+var attributeCalls = []string{"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat"}
+
 // modeCalls give a file the mode in the argument of that number.
 var modeCalls = []struct {
 	name string
@@ -101,6 +105,7 @@ func filter(unixSockets bool, more ...func(*arch.Info) rules) ([]byte, error) {
 		Syscalls: []seccomp.SyscallGroup{
 			{Names: known(info, refusedCalls), Action: errno(unix.EPERM)},
 			{Names: known(info, absentCalls), Action: errno(unix.ENOSYS)},
+			{Names: known(info, attributeCalls), Action: errno(unix.EOPNOTSUPP)},
 		},
 	}
 	rest, err := general.Assemble()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,7 +13,10 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/workspace/judge"
 )
 
-const maxBackground = 8 // background commands that run at once
+const (
+	maxBackground = 8  // background commands that run at once
+	maxEnded      = 32 // that ended, and whose output can still be had
+)
 
 var errKilled = errors.New("the command was ended with KillShell")
 
@@ -85,6 +90,7 @@ func (s *Server) background(id string, in *judge.BashInput, limit time.Duration)
 		x.mu.Unlock()
 		return failure("The command was not run: %d commands run in the background already. End one with KillShell.", running)
 	}
+	x.forget()
 	x.last++
 	name := fmt.Sprintf("bash_%d", x.last)
 	if x.behind == nil {
@@ -109,6 +115,20 @@ func (s *Server) background(id string, in *judge.BashInput, limit time.Duration)
 	return result{
 		text:       fmt.Sprintf("The command runs in the background as %s. BashOutput gives what it prints, KillShell ends it.", name),
 		structured: ran{ID: name, Change: c.draft.ID()},
+	}
+}
+
+// forget drops the oldest of the commands that ended. mu is held.
+func (x *shells) forget() {
+	var ended []int
+	for name, b := range x.behind {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, "bash_")); err == nil && !b.running() {
+			ended = append(ended, n)
+		}
+	}
+	slices.Sort(ended)
+	for _, n := range ended[:max(0, len(ended)-maxEnded)] {
+		delete(x.behind, fmt.Sprintf("bash_%d", n))
 	}
 }
 

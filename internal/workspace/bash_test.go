@@ -309,3 +309,23 @@ func TestHiddenChange(t *testing.T) {
 		t.Errorf("%q %v", was, err)
 	}
 }
+
+// Of many background commands that ended only the last are remembered.
+func TestOldBackgroundCommandsAreForgotten(t *testing.T) {
+	r := newRig(t, setup{bash: true, user: allowBash})
+	for i := range 36 {
+		r.call("Bash", "command", fmt.Sprintf("echo out%d", i+1), "run_in_background", true).ok()
+		id := fmt.Sprintf("bash_%d", i+1)
+		if left := eventually(func() []string {
+			if strings.Contains(r.call("BashOutput", "bash_id", id).ok().text(), "running") {
+				return []string{id}
+			}
+			return nil
+		}); left != nil {
+			t.Fatal(left)
+		}
+	}
+	r.call("BashOutput", "bash_id", "bash_1").fails("no background command")
+	r.call("BashOutput", "bash_id", "bash_36").ok("exited")
+	r.call("BashOutput", "bash_id", "bash_8").ok("exited")
+}

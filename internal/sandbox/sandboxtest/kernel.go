@@ -72,6 +72,23 @@ find . -perm /6000`)
 			s.says(said, "CHANGED")
 		}
 	}},
+	{"attributes of files are not set", func(s *scene) {
+		s.writing()
+		s.write("f", "kept")
+		said := s.python(`
+import os, errno
+for how in (lambda: os.setxattr("f", "user.a", b"1"), lambda: os.setxattr("f", "system.posix_acl_access", b"\2\0\0\0"), lambda: os.removexattr("f", "user.a")):
+    try:
+        how(); print("SET")
+    except OSError as e:
+        print("SET" if e.errno not in (errno.EOPNOTSUPP, errno.EPERM) else "refused")
+`)
+		s.silent(said, "SET")
+		s.says(said, "refused")
+		if s.sandbox.Name() == "bubblewrap" {
+			s.says(s.bash(`cp -a f g && cp -r --preserve=mode f h && tar cf - f | tar xf - -C /tmp && echo COPIED`), "COPIED")
+		}
+	}},
 	{"foreign system calls", func(s *scene) {
 		s.calls("ENOSYS", map[string]string{"x32 getpid": "0x40000027"})
 		if runtime.GOARCH != "amd64" {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/fault"
 	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
@@ -14,56 +15,104 @@ const clearings = 3 // attempts to move away what other commands move about
 
 // guards knows which denied and protected paths are the owner's: those that were there
 // when no command of the session ran. What comes to be while one runs is never among
-// them, whichever command made it and whichever ends first.
+// them, whichever command made it and whichever ends first. Of what is neither surely
+// the owner's nor surely a command's nothing is moved: no further command reaches it,
+// and it is told.
 type guards struct {
 	// Held while the roots are surveyed for a command: when it begins until it counts, and
 	// when it ends until it does not any more. So no survey without a command sees the work
 	// of one.
 	mu    sync.Mutex
-	legit map[string]stat
-	doubt map[string]bool // what the last clearing could not look through, or not move away
-	held  *ledger.Hold    // legit, written down while commands run
+	legit map[string]sight
+	held  *ledger.Hold // legit, written down while commands run
+
+	// What could not be looked through when no command ran. What is in it is never taken
+	// for a command's: none of this session reaches it.
+	dark  map[string]bool
+	quiet map[string]*subject // what was there when no command ran
+	modes []fs.FileMode       // of the roots, then
+	since int64               // when that was
+
+	doubt    map[string]bool  // what the last clearing could not look through, or not judge
+	left     map[string]sight // what commands made, and could not be moved away
+	suspects map[string]sight // what came to be when this session was blind there, or by another one
+
+	aims   map[string]string // what protected links lead to, and other names of protected files, by which
+	traced time.Time
+	dealt  map[string]bool // what dead sessions left, and this one looked at
 }
 
 // enlist counts a command that begins, and surveys the roots for it.
-func (s *Server) enlist(c *command) error {
+func (s *Server) enlist(c *command) (err error) {
 	g := &s.guards
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c.others, c.epoch = s.shells.enter()
-	c.before = s.look(true, nil)
-	if err := c.before.blind; err != nil {
-		s.shells.leave(c.epoch)
-		return fault.New(fault.Unavailable, "the workspace can't be looked through, so that a command can't be held to the rules: "+err.Error(),
+	if c.others {
+		c.before = s.look(true, nil)
+		s.trace(c.before, s.stays)
+		s.renounce(c.before)
+	} else {
+		c.before, err = s.takeOver()
+	}
+	if blind := c.before.blind; err == nil && blind != nil {
+		err = fault.New(fault.Unavailable, "the workspace can't be looked through, so that a command can't be held to the rules: "+blind.Error(),
 			"Give its folder's owner the rights to list and to enter it.")
 	}
-	if c.others {
-		s.renounce(c.before)
-		return nil
-	}
-	err := s.elsewhere(c.before)
-	if err == nil {
-		g.admit(c.before)
+	if err == nil && !c.others {
 		err = s.hold()
 	}
 	if err != nil {
 		s.shells.leave(c.epoch)
 	}
+	g.hide(c.before, s.o.Roots)
 	return err
 }
 
-// doubted notes a path that is not the owner's for certain.
-func (g *guards) doubted(p string) {
-	if g.doubt == nil {
-		g.doubt = map[string]bool{}
+// takeOver surveys the roots when no command of this session runs, and takes over what
+// is there. What sessions left that died with their commands is dealt with before.
+func (s *Server) takeOver() (*survey, error) {
+	for try := 0; ; try++ {
+		v := s.look(true, nil)
+		s.trace(v, func(string, sight) bool { return true })
+		if v.blind != nil {
+			return v, nil
+		}
+		others, err := s.o.Ledger.Left() // after the look: what they made before it, they tell of
+		if err != nil {
+			return v, err
+		}
+		if dead := s.dead(others); len(dead) > 0 && try < clearings {
+			s.inherit(dead)
+			continue
+		}
+		s.admit(v, s.elsewhere(v, others))
+		return v, nil
 	}
-	g.doubt[p] = true
+}
+
+// hide keeps a command from all of which it is not known whose it is.
+func (g *guards) hide(v *survey, roots []string) {
+	for _, set := range []map[string]bool{g.dark, g.doubt} {
+		for p := range set {
+			if !slices.Contains(roots, p) {
+				v.hidden = append(v.hidden, p)
+			}
+		}
+	}
+	for _, set := range []map[string]sight{g.left, g.suspects} {
+		for p := range set {
+			v.hidden = append(v.hidden, p)
+		}
+	}
+	slices.Sort(v.hidden)
+	v.hidden = slices.Compact(v.hidden)
 }
 
 // release takes back what is held when no command runs any more, and nothing is left to
 // move away. guards.mu is held.
 func (s *Server) release() {
-	if g := &s.guards; g.held != nil && len(g.doubt) == 0 && s.shells.quiet() {
+	if g := &s.guards; g.held != nil && len(g.doubt)+len(g.left) == 0 && s.shells.quiet() {
 		g.held.Release()
 		g.held = nil
 	}
@@ -104,30 +153,48 @@ func (s *Server) shownAll(paths []string) []string {
 	return shown
 }
 
-// admit takes over what is there while no command runs.
-func (g *guards) admit(v *survey) {
-	legit := map[string]stat{}
+// admit takes over what is there while no command runs. foreign came to be while
+// another session's commands run.
+func (s *Server) admit(v *survey, foreign map[string]bool) {
+	g := &s.guards
+	legit, suspects, left := map[string]sight{}, map[string]sight{}, map[string]sight{}
 	for p, now := range v.guarded {
-		if was, known := g.legit[p]; known && was.inode == now.inode || !g.doubt[p] && !below(p, g.doubt) {
+		was, known := g.legit[p]
+		mine, made := g.left[p]
+		switch {
+		case known && was.is.Is(now.is):
+			legit[p] = now
+		case made && mine.is.Is(now.is):
+			left[p] = now
+		case made || foreign[p] || g.doubt[p] || below(p, g.doubt):
+			suspects[p] = now
+		default:
 			legit[p] = now
 		}
 	}
-	hidden := setOf(v.hidden)
+	g.dark = setOf(v.doubt)
+	for p, now := range v.lost {
+		g.dark[p] = true
+		if mine, made := g.left[p]; made && mine.is.Is(now.is) {
+			left[p] = now.sight
+		}
+	}
 	for p, was := range g.legit {
-		if below(p, hidden) {
+		if below(p, g.dark) {
 			legit[p] = was // not seen, and not reached by the command either
 		}
 	}
-	g.legit = legit
+	g.legit, g.suspects, g.left = legit, suspects, left
+	g.quiet, g.modes, g.since = v.files, v.modes, v.begun
 }
 
-// renounce drops what the owner removed or replaced while a command ran: the next
-// command is not kept from making it.
+// renounce drops what the owner removed or replaced while a command ran: another thing
+// could come to look like it. Where a file is known by its birth, none can.
 func (s *Server) renounce(v *survey) {
 	hidden := setOf(v.hidden)
-	for p := range s.guards.legit {
+	for p, was := range s.guards.legit {
 		now, there := v.guarded[p]
-		if (!there || !s.stays(p, now)) && !below(p, hidden) {
+		if was.is.Born == 0 && (!there || !s.stays(p, now)) && !below(p, hidden) {
 			delete(s.guards.legit, p)
 		}
 	}
@@ -137,64 +204,133 @@ func (s *Server) renounce(v *survey) {
 // holds files and folders for a command, but where another program puts something in
 // their place, the mount is gone. No mount holds a link, nor anything where there is no
 // sandbox.
-func (s *Server) stays(p string, now stat) bool {
+func (s *Server) stays(p string, now sight) bool {
 	was, ok := s.guards.legit[p]
-	switch {
-	case !ok:
-		return false
-	case was.mode&fs.ModeSymlink != 0:
-		was.changed = now.changed // of what it is, nothing is told by that
-		return was == now
-	case !s.o.Shell.mounts():
+	if ok && was.is.Kind&fs.ModeSymlink == 0 && !s.o.Shell.mounts() {
 		return true
 	}
-	return was.inode == now.inode && was.mode.Type() == now.mode.Type()
+	return ok && was.is.Is(now.is)
 }
 
 // clear moves away what commands made, or put in the place of something else, where
 // they may not. It gives the roots as they are then, what was moved, and what could not
 // be. guards.mu is held.
 func (s *Server) clear() (after *survey, moved, left []string) {
-	opened := func(real string) bool {
-		_, ok := s.guards.legit[real]
-		return !ok
-	}
+	g := &s.guards
+	opened := func(real string) bool { return !g.dark[real] }
+	stuck := map[string]bool{}
 	for try := 0; ; try++ {
 		after = s.look(true, opened)
-		bad := s.unlawful(after)
+		s.trace(after, s.stays)
+		bad, unsure := s.unlawful(after)
+		left = bad
+		bad = slices.DeleteFunc(slices.Clone(bad), func(p string) bool { return stuck[p] })
 		if len(bad) == 0 || try == clearings {
-			left = bad
+			after.doubt = append(after.doubt, unsure...)
 			break
 		}
 		for _, p := range bad {
-			if s.moveAway(p, after.guarded[p]) && !slices.Contains(moved, p) {
+			gone, final := s.moveAway(p, after.seen(p))
+			stuck[p] = final
+			if gone && !slices.Contains(moved, p) {
 				moved = append(moved, p)
 			}
 		}
 	}
-	s.guards.doubt = setOf(append(slices.Clone(left), after.doubt...))
+	g.left = map[string]sight{}
+	for _, p := range left {
+		g.left[p] = after.seen(p)
+	}
+	g.doubt = setOf(after.doubt)
 	if after.blind != nil {
-		s.guards.doubt = setOf(s.o.Roots)
+		g.doubt = setOf(s.o.Roots)
 	}
 	return after, moved, left
 }
 
-// unlawful gives the guarded paths that must not be there, of a folder and what is in it
-// only the folder.
-func (s *Server) unlawful(v *survey) (bad []string) {
-	all := map[string]bool{}
+// unlawful gives what commands made where they may not, of a folder and what is in it
+// only the folder; and what may be theirs or not.
+func (s *Server) unlawful(v *survey) (bad, unsure []string) {
+	g := &s.guards
+	all, maybe := map[string]bool{}, map[string]bool{}
 	for p, now := range v.guarded {
-		if !s.stays(p, now) {
+		suspect, asked := g.suspects[p]
+		switch {
+		case s.stays(p, now) || g.dark[p] || below(p, g.dark):
+		case asked && suspect.is.Is(now.is):
+			maybe[p] = g.doubt[p] || below(p, g.doubt) // or another session's, which deals with it
+		default:
 			all[p] = true
 		}
 	}
+	for p, l := range v.lost {
+		switch {
+		case g.dark[p] || below(p, g.dark) || !l.ours: // what is not this account's, no command made or shut
+		case l.deep && s.isNew(l):
+			all[p] = true
+		default:
+			maybe[p] = true
+		}
+	}
+	s.spare(v, all, maybe)
 	for p := range all {
 		if !below(p, all) {
 			bad = append(bad, p)
 		}
 	}
+	for p, told := range maybe {
+		if told && !below(p, all) {
+			unsure = append(unsure, p)
+		}
+	}
 	slices.Sort(bad)
-	return bad
+	slices.Sort(unsure)
+	return bad, unsure
+}
+
+// spare takes out of what is to be moved the folders that hold something of the owner's.
+func (s *Server) spare(v *survey, all, maybe map[string]bool) {
+	if len(all) == 0 {
+		return
+	}
+	up := func(p string) {
+		for dir := filepath.Dir(p); dir != p; p, dir = dir, filepath.Dir(dir) {
+			if all[dir] {
+				delete(all, dir)
+				maybe[dir] = true
+			}
+		}
+	}
+	for p, now := range v.guarded {
+		if s.stays(p, now) {
+			up(p)
+		}
+	}
+	for p := range s.guards.dark {
+		up(p)
+	}
+}
+
+// isNew reports whether a folder surely was not there when no command ran.
+func (s *Server) isNew(l loss) bool {
+	g := &s.guards
+	if l.is.Born != 0 {
+		return l.is.Born > g.since
+	}
+	for _, x := range g.quiet {
+		if x.inode == l.inode && x.device == l.device {
+			return false
+		}
+	}
+	return true
+}
+
+// seen is a path as it was seen.
+func (v *survey) seen(p string) sight {
+	if now, ok := v.guarded[p]; ok {
+		return now
+	}
+	return v.lost[p].sight
 }
 
 func setOf(paths []string) map[string]bool {

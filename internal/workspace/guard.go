@@ -37,8 +37,9 @@ type guards struct {
 	left     map[string]sight // what commands made, and could not be moved away
 	suspects map[string]sight // what came to be when this session was blind there, or by another one
 
-	aims   map[string]string // what protected links lead to, and other names of protected files, by which
+	aims   map[string]aim // what guarded paths are elsewhere, at the last look
 	traced time.Time
+	shared map[fileID]*shared
 	dealt  map[string]bool // what dead sessions left, and this one looked at
 }
 
@@ -50,7 +51,7 @@ func (s *Server) enlist(c *command) (err error) {
 	c.others, c.epoch = s.shells.enter()
 	if c.others {
 		c.before = s.look(true, nil)
-		s.trace(c.before, s.stays)
+		s.trace(c.before, s.stays, true)
 		s.renounce(c.before)
 	} else {
 		c.before, err = s.takeOver()
@@ -74,7 +75,7 @@ func (s *Server) enlist(c *command) (err error) {
 func (s *Server) takeOver() (*survey, error) {
 	for try := 0; ; try++ {
 		v := s.look(true, nil)
-		s.trace(v, func(string, sight) bool { return true })
+		s.trace(v, func(string, sight) bool { return true }, false)
 		if v.blind != nil {
 			return v, nil
 		}
@@ -221,7 +222,7 @@ func (s *Server) clear() (after *survey, moved, left []string) {
 	stuck := map[string]bool{}
 	for try := 0; ; try++ {
 		after = s.look(true, opened)
-		s.trace(after, s.stays)
+		s.trace(after, s.stays, true)
 		bad, unsure := s.unlawful(after)
 		left = bad
 		bad = slices.DeleteFunc(slices.Clone(bad), func(p string) bool { return stuck[p] })

@@ -115,10 +115,10 @@ func (s *Server) allot(v *survey, dead []ledger.Left, mine map[string]sight) (la
 	all()
 	// What the links that were there lead to was there too, or noted as missing. Of links
 	// that came later nothing was noted.
-	s.trace(v, func(p string, now sight) bool { return s.stays(p, now) && !late[p] })
+	s.trace(v, func(p string, now sight) bool { return s.stays(p, now) && !late[p] }, true)
 	all()
 	held := maps.Clone(v.guarded)
-	s.trace(v, s.stays)
+	s.trace(v, s.stays, true)
 	for p, now := range v.guarded {
 		if _, before := held[p]; !before {
 			g.legit[p] = now

@@ -20,7 +20,7 @@ type survey struct {
 	guarded          map[string]sight    // what nothing may create or replace: denied and protected paths
 	lost             map[string]loss     // folders of which it shows that they can't be looked through
 	spans            []string            // guarded folders whose inside is not guarded one by one
-	held             map[string]string   // what else is held, by the path that it is held for
+	aims             map[string]aim      // what guarded paths are elsewhere
 	files            map[string]*subject // what the ledger compares, by real path
 	folders          map[string]bool     // that are read-only as a whole
 	ignored          map[string]stat     // what git ignores; of an ignored folder only the folder
@@ -66,7 +66,7 @@ func (s *Server) look(contents bool, mend func(real string) bool) *survey {
 	s.base.mu.Lock()
 	defer s.base.mu.Unlock()
 	v := &survey{
-		guarded: map[string]sight{}, lost: map[string]loss{}, held: map[string]string{}, files: make(map[string]*subject, len(s.base.now)),
+		guarded: map[string]sight{}, lost: map[string]loss{}, aims: map[string]aim{}, files: make(map[string]*subject, len(s.base.now)),
 		folders: map[string]bool{}, ignored: map[string]stat{}, tree: s.tree, modes: make([]fs.FileMode, len(s.o.Roots)), begun: time.Now().UnixNano(),
 	}
 	for i, root := range s.o.Roots {

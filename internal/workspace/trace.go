@@ -3,25 +3,43 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/holdfast-mcp/holdfast/core/policy"
 )
 
 const maxLinks = 40 // on the way to one target, as the system has it
+
+// aim is what a guarded path is elsewhere.
+type aim struct {
+	what string // the guarded path
+	hide bool
+	held bool // for commands, by a mount
+}
+
+// aim notes what a guarded path is elsewhere.
+func (v *survey) aim(real string, a aim) {
+	v.aims[real] = a
+	switch {
+	case a.held && a.hide:
+		v.hidden = append(v.hidden, real)
+	case a.held:
+		v.readOnly = append(v.readOnly, real)
+	}
+}
 
 // fileID is a file, whatever its names.
 type fileID struct{ device, inode uint64 }
 
 // shared is a guarded file with several names.
 type shared struct {
-	held  string // one of them, that is guarded
-	names uint64
-	known map[string]bool
-	hide  bool
+	held    string // one of them, that is guarded
+	names   uint64
+	changed int64 // the file; with every name that it gets or loses
+	known   map[string]bool
+	hide    bool
 }
 
 // tracer finds what guarded paths are elsewhere: what links at and below them lead to,
@@ -37,8 +55,10 @@ type tracer struct {
 }
 
 // trace adds to a survey what its guarded paths are elsewhere in the roots. Only what is
-// lawful is followed: a command could make a link to anything. guards.mu is held.
-func (s *Server) trace(v *survey, lawful func(real string, now sight) bool) {
+// lawful is followed: a command could make a link to anything. What was known of paths
+// that can't be seen this time is kept, and with keep all that was known. guards.mu is
+// held.
+func (s *Server) trace(v *survey, lawful func(real string, now sight) bool, keep bool) {
 	t := tracer{s, v, lawful, setOf(v.hidden), setOf(v.spans), map[string]bool{}, map[fileID]*shared{}}
 	own := make(map[string]sight, len(v.guarded))
 	for p, now := range v.guarded {
@@ -53,7 +73,7 @@ func (s *Server) trace(v *survey, lawful func(real string, now sight) bool) {
 		case now.is.Kind&fs.ModeSymlink != 0:
 			t.follow(p, now.is.Target, p, hide)
 		case now.is.Kind.IsRegular() && now.names > 1:
-			t.share(fileID{now.device, now.inode}, p, now.names, hide)
+			t.share(p, now.stat, now.names, hide)
 		}
 	}
 	for _, p := range v.spans {
@@ -62,10 +82,17 @@ func (s *Server) trace(v *survey, lawful func(real string, now sight) bool) {
 		}
 	}
 	t.otherNames()
+	unseen := setOf(v.doubt)
+	maps.Copy(unseen, t.lost())
+	for p, a := range s.guards.aims {
+		if _, ok := v.aims[p]; !ok && (keep || unseen[a.what] || below(a.what, unseen)) {
+			v.aim(p, a)
+		}
+	}
 	slices.Sort(v.hidden)
 	slices.Sort(v.readOnly)
 	v.hidden, v.readOnly = slices.Compact(v.hidden), slices.Compact(v.readOnly)
-	s.guards.aims, s.guards.traced = v.held, time.Now()
+	s.guards.aims, s.guards.traced = v.aims, time.Now()
 }
 
 // scan goes through a folder that is held whole.
@@ -94,7 +121,7 @@ func (t *tracer) scan(real string, hide bool) {
 		case e.kind.IsRegular():
 			if n := e.names(); n > 1 {
 				if now, ok := e.stat(); ok {
-					t.share(fileID{now.device, now.inode}, e.real, n, hide)
+					t.share(e.real, now, n, hide)
 				}
 			}
 		}
@@ -129,7 +156,7 @@ func (t *tracer) follow(link, target, what string, hide bool) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if missing := filepath.Join(next, rest); inside {
-				t.v.held[missing] = what // whoever makes it makes what is guarded
+				t.v.aim(missing, aim{what: what}) // whoever makes it makes what is guarded
 			}
 			return
 		case err != nil:
@@ -139,7 +166,7 @@ func (t *tracer) follow(link, target, what string, hide bool) {
 			return
 		case now.is.Kind&fs.ModeSymlink != 0:
 			if inside {
-				t.hold(next, now, what)
+				t.hold(next, now, aim{what: what})
 				if !t.lawful(next, now) {
 					return
 				}
@@ -170,8 +197,8 @@ func (t *tracer) lost() map[string]bool {
 }
 
 // hold notes what is not guarded by its name, nor lies in a folder that is held whole.
-func (t *tracer) hold(real string, now sight, what string) {
-	t.v.held[real] = what
+func (t *tracer) hold(real string, now sight, a aim) {
+	t.v.aim(real, a)
 	if _, ok := t.v.guarded[real]; !ok && !below(real, t.spans) {
 		t.v.guarded[real] = now
 	}
@@ -191,117 +218,12 @@ func (t *tracer) end(real string, now sight, link, what string, hide bool) {
 			return
 		}
 	}
-	t.hold(real, now, what)
-	if hide {
-		t.v.hidden = append(t.v.hidden, real)
-	} else {
-		t.v.readOnly = append(t.v.readOnly, real)
-	}
+	t.hold(real, now, aim{what, hide, true})
 	switch {
 	case now.is.Kind.IsDir():
 		t.spans[real] = true
 		t.scan(real, hide)
 	case now.is.Kind.IsRegular() && now.names > 1:
-		t.share(fileID{now.device, now.inode}, real, now.names, hide)
+		t.share(real, now.stat, now.names, hide)
 	}
 }
-
-// share notes a name of a file with several.
-func (t *tracer) share(id fileID, real string, names uint64, hide bool) {
-	x := t.shared[id]
-	if x == nil {
-		x = &shared{held: real, known: map[string]bool{}}
-		t.shared[id] = x
-	}
-	x.names, x.hide, x.known[real] = names, x.hide || hide, true
-}
-
-// otherNames holds the other names of files in the roots.
-func (t *tracer) otherNames() {
-	if len(t.shared) == 0 {
-		return
-	}
-	missing := func() bool {
-		for _, x := range t.shared {
-			if uint64(len(x.known)) < x.names {
-				return true
-			}
-		}
-		return false
-	}
-	note := func(real string, now stat) {
-		if x := t.shared[fileID{now.device, now.inode}]; x != nil && !x.known[real] {
-			x.known[real] = true
-			t.v.held[real] = x.held
-			if x.hide {
-				t.v.hidden = append(t.v.hidden, real)
-			} else {
-				t.v.readOnly = append(t.v.readOnly, real)
-			}
-		}
-	}
-	if !missing() {
-		return
-	}
-	for p, x := range t.v.files {
-		note(p, x.stat)
-	}
-	for p, now := range t.v.ignored {
-		note(p, now)
-	}
-	for p, now := range t.v.ignored {
-		if !missing() {
-			return // the rest lies outside
-		}
-		at, ok := t.s.tree.resolved(p)
-		if !ok || !now.mode.IsDir() {
-			continue
-		}
-		_ = t.s.tree.walk(at, func(e *entry) bool {
-			if e.kind.IsRegular() {
-				if now, ok := e.stat(); ok {
-					note(e.real, now)
-				}
-			}
-			return true
-		})
-	}
-}
-
-// aimed gives the guarded path that is written where a real path is: a link there leads
-// to it, or it is another name of the same file.
-func (s *Server) aimed(real string) (what string, ok bool) {
-	g := &s.guards
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if time.Since(g.traced) > aimsLast {
-		s.trace(s.look(false, nil), func(p string, now sight) bool { return len(g.legit) == 0 || s.shells.quiet() || s.stays(p, now) })
-	}
-	for p := real; ; p = filepath.Dir(p) {
-		if what, ok = g.aims[p]; ok {
-			return what, true
-		}
-		if p == filepath.Dir(p) {
-			return "", false
-		}
-	}
-}
-
-// aimsLast is for how long it is taken as known what protected links lead to: only the
-// owner makes any.
-const aimsLast = 2 * time.Second
-
-// aside refuses to write what a protected path is elsewhere. Commands find it read-only.
-func (s *Server) aside(d policy.Decision) (policy.Decision, bool) {
-	for _, p := range d.Paths {
-		if what, ok := s.aimed(p.Real); ok {
-			return policy.Decision{
-				Outcome: policy.Refused, Stage: policy.StageRules, Rule: "protected:" + filepath.Base(what),
-				Reason: s.shown(p.Real) + " is what " + s.shown(what) + " leads to, or another name of it, and that may not be written",
-				Remedy: "Leave it to the owner, or write to another file.",
-			}, true
-		}
-	}
-	return policy.Decision{}, false
-}
-

@@ -92,18 +92,22 @@ func (s *Server) takeOver() (*survey, error) {
 	}
 }
 
-// hide keeps a command from all of which it is not known whose it is.
+// hide keeps a command from all of which it is not known whose it is. A link can't be
+// kept from it, and what it leads to must not be.
 func (g *guards) hide(v *survey, roots []string) {
+	hide := func(p string) {
+		if v.guarded[p].is.Kind&fs.ModeSymlink == 0 && !slices.Contains(roots, p) {
+			v.hidden = append(v.hidden, p)
+		}
+	}
 	for _, set := range []map[string]bool{g.dark, g.doubt} {
 		for p := range set {
-			if !slices.Contains(roots, p) {
-				v.hidden = append(v.hidden, p)
-			}
+			hide(p)
 		}
 	}
 	for _, set := range []map[string]sight{g.left, g.suspects} {
 		for p := range set {
-			v.hidden = append(v.hidden, p)
+			hide(p)
 		}
 	}
 	slices.Sort(v.hidden)

@@ -32,12 +32,13 @@ func (r *rig) running(command string) {
 // that it lies in.
 func TestOpenedAndShut(t *testing.T) {
 	rootless(t)
-	files := map[string]string{"src/.env": "S3CRET", "src/.npmrc": "mine", "src/.vscode/tasks.json": "{}", "src/z/.git/config": "[core]\n", "src/main.c": "mine"}
+	files := map[string]string{"src/.env": "S3CRET", "src/.npmrc": "mine", "src/.vscode/tasks.json": "{}", "src/z/.git/config": "[core]\n", "src/main.c": "mine", "conf/t": "mine"}
 	r := newRig(t, setup{bash: true, user: `{"permissions":{"allow":["Bash"],"deny":["Read(.env)"]}}`, files: files})
+	r.must(os.Symlink("../../conf/t", r.path("src/.vscode/t.json")))
 	r.put("flip.py", "import os\nopen('first','w')\nwhile not os.path.exists('stop'):\n  for _ in range(2000): os.chmod('src',0); os.chmod('src',0o755)\n")
 	r.running("python3 flip.py")
 	for range 25 {
-		if a := r.call("Bash", "command", "cat src/.env"); strings.Contains(a.text(), "S3CRET") {
+		if a := r.call("Bash", "command", "cat src/.env; echo evil | tee -a conf/t"); strings.Contains(a.text(), "S3CRET") {
 			t.Errorf("%s", a.text())
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Server) inherit(dead []ledger.Left) {
 	}
 	v := s.look(false, func(real string) bool { return !g.dark[real] })
 	later := s.allot(v, dead, mine)
-	unsure := v.doubt
+	unsure := slices.Clone(v.doubt)
 	for p, l := range v.lost {
 		made, _ := s.madeBy(dead, p, l.sight)
 		if made && l.ours && !l.deep && !g.dark[p] {
@@ -70,6 +70,8 @@ func (s *Server) inherit(dead []ledger.Left) {
 		after, moved, left = s.clear()
 	}
 	unsure = append(unsure, after.doubt...)
+	slices.Sort(unsure)
+	unsure = slices.Compact(unsure)
 	g.legit, g.suspects = mine, suspects // the next command takes over what is there
 	g.doubt = setOf(slices.Concat(slices.Collect(maps.Keys(doubt)), slices.Collect(maps.Keys(g.doubt)), unsure))
 	if len(moved)+len(left)+len(later)+len(unsure) > 0 {

@@ -115,7 +115,11 @@ func (s *Server) carry(at spot, was sight) error {
 	if err != nil { // it is on another disk
 		left := int64(maxWithheld)
 		kept := map[string]stat{}
-		if err := copyAway(at, filepath.Join(away, as), "", kept, &left); err != nil {
+		err := copyAway(at, filepath.Join(away, as), "", kept, &left)
+		if err == nil && kept[""].inode != was.inode {
+			err = errSwapped
+		}
+		if err != nil {
 			_ = to.RemoveAll(as)
 			return err
 		}

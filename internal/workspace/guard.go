@@ -2,7 +2,7 @@ package workspace
 
 import (
 	"io/fs"
-	"path/filepath"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +11,10 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
 )
 
-const clearings = 3 // attempts to move away what other commands move about
+const (
+	clearings = 3                     // attempts to move away what other commands move about
+	coarse    = 20 * time.Millisecond // by which the times of files may be behind
+)
 
 // guards knows which denied and protected paths are the owner's: those that were there
 // when no command of the session ran. What comes to be while one runs is never among
@@ -32,8 +35,10 @@ type guards struct {
 	quiet map[string]*subject // what was there when no command ran
 	modes []fs.FileMode       // of the roots, then
 	since int64               // when that was
+	first int64               // when it first was
+	past  map[string]sight    // what once was the owner's, by its birth
 
-	doubt    map[string]bool  // what the last clearing could not look through, or not judge
+	doubt    map[string]int64 // what could not be looked through, or not judged, after a command; until when one could reach it
 	left     map[string]sight // what commands made, and could not be moved away
 	suspects map[string]sight // what came to be when this session was blind there, or by another one
 
@@ -100,10 +105,11 @@ func (g *guards) hide(v *survey, roots []string) {
 			v.hidden = append(v.hidden, p)
 		}
 	}
-	for _, set := range []map[string]bool{g.dark, g.doubt} {
-		for p := range set {
-			hide(p)
-		}
+	for p := range g.dark {
+		hide(p)
+	}
+	for p := range g.doubt {
+		hide(p)
 	}
 	for _, set := range []map[string]sight{g.left, g.suspects} {
 		for p := range set {
@@ -166,17 +172,24 @@ func (s *Server) admit(v *survey, foreign map[string]bool) {
 	for p, now := range v.guarded {
 		was, known := g.legit[p]
 		mine, made := g.left[p]
+		asked, suspect := g.suspects[p]
+		end, doubted := g.doubted(p)
 		switch {
 		case known && was.is.Is(now.is):
 			legit[p] = now
 		case made && mine.is.Is(now.is):
 			left[p] = now
-		case made || foreign[p] || g.doubt[p] || below(p, g.doubt):
+		case made || foreign[p] || suspect && doubted && asked.is.Is(now.is):
+			suspects[p] = now
+		case doubted && s.cameBefore(v, p, end):
+			left[p] = now
+		case doubted:
 			suspects[p] = now
 		default:
 			legit[p] = now
 		}
 	}
+	quiet := v.files
 	g.dark = setOf(v.doubt)
 	for p, now := range v.lost {
 		g.dark[p] = true
@@ -189,8 +202,24 @@ func (s *Server) admit(v *survey, foreign map[string]bool) {
 			legit[p] = was // not seen, and not reached by the command either
 		}
 	}
+	if len(g.dark) > 0 {
+		quiet = maps.Clone(v.files)
+		for p, x := range g.quiet {
+			if below(p, g.dark) {
+				quiet[p] = x
+			}
+		}
+	}
 	g.legit, g.suspects, g.left = legit, suspects, left
-	g.quiet, g.modes, g.since = v.files, v.modes, v.begun
+	g.quiet, g.modes, g.since = quiet, v.modes, v.begun
+	if g.past == nil {
+		g.past, g.first = map[string]sight{}, v.begun
+	}
+	for p, x := range legit {
+		if x.is.Born != 0 {
+			g.past[p] = x
+		}
+	}
 }
 
 // renounce drops what the owner removed or replaced while a command ran: another thing
@@ -205,18 +234,6 @@ func (s *Server) renounce(v *survey) {
 	}
 }
 
-// stays reports whether a guarded path is what was there when no command ran. A mount
-// holds files and folders for a command, but where another program puts something in
-// their place, the mount is gone. No mount holds a link, nor anything where there is no
-// sandbox.
-func (s *Server) stays(p string, now sight) bool {
-	was, ok := s.guards.legit[p]
-	if ok && was.is.Kind&fs.ModeSymlink == 0 && !s.o.Shell.mounts() {
-		return true
-	}
-	return ok && was.is.Is(now.is)
-}
-
 // clear moves away what commands made, or put in the place of something else, where
 // they may not. It gives the roots as they are then, what was moved, and what could not
 // be. guards.mu is held.
@@ -224,6 +241,7 @@ func (s *Server) clear() (after *survey, moved, left []string) {
 	g := &s.guards
 	opened := func(real string) bool { return !g.dark[real] }
 	stuck := map[string]bool{}
+	begun := time.Now().Add(-coarse).UnixNano()
 	for try := 0; ; try++ {
 		after = s.look(true, opened)
 		s.trace(after, s.stays, true)
@@ -246,112 +264,20 @@ func (s *Server) clear() (after *survey, moved, left []string) {
 	for _, p := range left {
 		g.left[p] = after.seen(p)
 	}
-	g.doubt = setOf(after.doubt)
+	doubt := map[string]int64{}
+	for _, p := range after.doubt {
+		doubt[p] = begun
+	}
 	if after.blind != nil {
-		g.doubt = setOf(s.o.Roots)
+		for _, root := range s.o.Roots {
+			doubt[root] = begun
+		}
 	}
+	for p, end := range g.doubt {
+		if g.dark[p] || below(p, g.dark) {
+			doubt[p] = end // no command reached it since
+		}
+	}
+	g.doubt = doubt
 	return after, moved, left
-}
-
-// unlawful gives what commands made where they may not, of a folder and what is in it
-// only the folder; and what may be theirs or not.
-func (s *Server) unlawful(v *survey) (bad, unsure []string) {
-	g := &s.guards
-	all, maybe := map[string]bool{}, map[string]bool{}
-	for p, now := range v.guarded {
-		suspect, asked := g.suspects[p]
-		switch {
-		case s.stays(p, now) || g.dark[p] || below(p, g.dark):
-		case asked && suspect.is.Is(now.is):
-			maybe[p] = g.doubt[p] || below(p, g.doubt) // or another session's, which deals with it
-		default:
-			all[p] = true
-		}
-	}
-	for p, l := range v.lost {
-		switch {
-		case g.dark[p] || below(p, g.dark) || !l.ours: // what is not this account's, no command made or shut
-		case l.deep && s.isNew(l):
-			all[p] = true
-		default:
-			maybe[p] = true
-		}
-	}
-	s.spare(v, all, maybe)
-	for p := range all {
-		if !below(p, all) {
-			bad = append(bad, p)
-		}
-	}
-	for p, told := range maybe {
-		if told && !below(p, all) {
-			unsure = append(unsure, p)
-		}
-	}
-	slices.Sort(bad)
-	slices.Sort(unsure)
-	return bad, unsure
-}
-
-// spare takes out of what is to be moved the folders that hold something of the owner's.
-func (s *Server) spare(v *survey, all, maybe map[string]bool) {
-	if len(all) == 0 {
-		return
-	}
-	up := func(p string) {
-		for dir := filepath.Dir(p); dir != p; p, dir = dir, filepath.Dir(dir) {
-			if all[dir] {
-				delete(all, dir)
-				maybe[dir] = true
-			}
-		}
-	}
-	for p, now := range v.guarded {
-		if s.stays(p, now) {
-			up(p)
-		}
-	}
-	for p := range s.guards.dark {
-		up(p)
-	}
-}
-
-// isNew reports whether a folder surely was not there when no command ran.
-func (s *Server) isNew(l loss) bool {
-	g := &s.guards
-	if l.is.Born != 0 {
-		return l.is.Born > g.since
-	}
-	for _, x := range g.quiet {
-		if x.inode == l.inode && x.device == l.device {
-			return false
-		}
-	}
-	return true
-}
-
-// seen is a path as it was seen.
-func (v *survey) seen(p string) sight {
-	if now, ok := v.guarded[p]; ok {
-		return now
-	}
-	return v.lost[p].sight
-}
-
-func setOf(paths []string) map[string]bool {
-	set := make(map[string]bool, len(paths))
-	for _, p := range paths {
-		set[p] = true
-	}
-	return set
-}
-
-// below reports whether a folder above a path is in a set.
-func below(p string, set map[string]bool) bool {
-	for dir := filepath.Dir(p); len(set) > 0 && dir != p; p, dir = dir, filepath.Dir(dir) {
-		if set[dir] {
-			return true
-		}
-	}
-	return false
 }

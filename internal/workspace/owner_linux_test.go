@@ -239,3 +239,69 @@ func TestHeldElsewhere(t *testing.T) {
 	r.call("Read", "file_path", "free").ok()
 	r.call("Edit", "file_path", "free", "old_string", "mine", "new_string", "evil").refused(dispatch.ByRules, "leads to")
 }
+
+// What a link of the owner's leads to is not taken for a command's when it comes back: a
+// command of a session that does not know the link can have moved it away for a while.
+func TestMovedAwayAndBack(t *testing.T) {
+	r := newRig(t, setup{bash: true, user: allowBash, files: map[string]string{"conf/t": "mine", ".vscode/x": ""}})
+	r.must(os.Symlink("../conf/t", r.path(".vscode/link")))
+	r.call("Bash", "command", "true").ok()
+	r.must(os.Rename(r.path("conf"), r.path("away")))
+	r.running("touch first; while ! test -e stop; do sleep 0.01; done")
+	r.must(os.Rename(r.path("away"), r.path("conf")))
+	r.put("stop", "")
+	r.ends("bash_1")
+	r.holds("conf/t", "mine")
+	r.call("Bash", "command", "echo evil | tee conf/t")
+	r.holds("conf/t", "mine")
+
+	// Nor when the session dies.
+	s := setup{bash: true, user: allowBash}
+	r = newRig(t, setup{bash: true, user: allowBash, files: map[string]string{"away/t": "mine", ".vscode/x": ""}})
+	r.must(os.Symlink("../conf/t", r.path(".vscode/link")))
+	time.Sleep(30 * time.Millisecond) // the times of files are coarse
+	r.crashed()
+	r.must(os.Rename(r.path("away"), r.path("conf")))
+	r.open(s)
+	r.holds("conf/t", "mine")
+	if all := r.withheld(); len(all) > 0 {
+		t.Errorf("moved away: %v", all)
+	}
+}
+
+// What was planted where nobody could look in the end is not taken over when it is seen.
+func TestPlantedInTheDark(t *testing.T) {
+	rootless(t)
+	r := newRig(t, setup{bash: true, user: allowBash, files: map[string]string{"src/.npmrc": "mine"}})
+	o := r.options
+	o.Session, o.Folder = "another", o.Folder+"-2"
+	other := r.second(o)
+	// The other session's command keeps the folder shut when this one's ends.
+	r.put("flip.py", "import os\nopen('ready','w')\nwhile not os.path.exists('stop'):\n  for _ in range(2000): os.chmod('src',0)\n")
+	r.running("touch first; while ! test -e plant; do sleep 0.01; done; echo evil | tee src/.envrc; touch planted; while ! test -e go; do sleep 0.01; done")
+	other.call("Bash", "command", "python3 flip.py & while ! test -e go; do sleep 0.01; done; wait", "run_in_background", true).ok("bash_1")
+	r.must(os.Chmod(r.path("src"), 0o755))
+	r.until("ready")
+	for range 500 {
+		_ = os.Chmod(r.path("src"), 0o755)
+		if f, err := os.OpenFile(r.path("src/.envrc"), os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			_ = f.Close()
+			break
+		}
+	}
+	time.Sleep(50 * time.Millisecond) // the times of files are coarse
+	r.put("plant", "")
+	r.put("go", "")
+	r.ends("bash_1")
+	for range 3 {
+		r.call("Bash", "command", "true")
+	}
+	r.put("stop", "")
+	other.ends("bash_1")
+	for range 3 {
+		r.call("Bash", "command", "true")
+		other.call("Bash", "command", "true")
+	}
+	r.holds("src/.npmrc", "mine")
+	r.absent("src/.envrc")
+}

@@ -53,7 +53,7 @@ func (s *Server) inherit(dead []ledger.Left) {
 		maps.Copy(g.dark, setOf(x.Dark))
 	}
 	v := s.look(false, func(real string) bool { return !g.dark[real] })
-	later := s.allot(v, dead, mine)
+	later, older := s.allot(v, dead, mine)
 	unsure := slices.Clone(v.doubt)
 	for p, l := range v.lost {
 		made, _ := s.madeBy(dead, p, l.sight)
@@ -66,6 +66,7 @@ func (s *Server) inherit(dead []ledger.Left) {
 	}
 	maps.Copy(g.dark, setOf(v.doubt))
 	after, moved, left := v, []string(nil), []string(nil)
+	g.doubt = map[string]int64{}
 	if v.blind == nil {
 		after, moved, left = s.clear()
 	}
@@ -73,10 +74,16 @@ func (s *Server) inherit(dead []ledger.Left) {
 	slices.Sort(unsure)
 	unsure = slices.Compact(unsure)
 	g.legit, g.suspects = mine, suspects // the next command takes over what is there
-	g.doubt = setOf(slices.Concat(slices.Collect(maps.Keys(doubt)), slices.Collect(maps.Keys(g.doubt)), unsure))
-	if len(moved)+len(left)+len(later)+len(unsure) > 0 {
+	for _, p := range unsure {
+		g.doubt[p] = 0 // when the commands of others ended is not known
+	}
+	maps.Copy(g.doubt, doubt)
+	for _, p := range older {
+		g.doubt[p] = 0
+	}
+	if len(moved)+len(left)+len(later)+len(unsure)+len(older) > 0 {
 		s.o.Log.Error("WARNING: a session died while its commands ran, and they may have made what may not be made here; look at what is still there before any program uses it",
-			"moved_away", moved, "to", filepath.Join(s.o.Folder, "withheld"), "still_there", left, "changed_since", later, "not_known", unsure)
+			"moved_away", moved, "to", filepath.Join(s.o.Folder, "withheld"), "still_there", left, "changed_since", later, "not_known", slices.Concat(unsure, older))
 	}
 	if after.blind != nil {
 		return // it is tried again
@@ -94,10 +101,12 @@ func (s *Server) inherit(dead []ledger.Left) {
 }
 
 // allot takes as the owner's what no command of dead sessions can have made, or what he
-// changed since, which it gives. mine is what was known in this session before.
-func (s *Server) allot(v *survey, dead []ledger.Left, mine map[string]sight) (later []string) {
+// changed since, which it gives. So it does with what a link leads to that is older than
+// those sessions: it may have been out of their sight, and is given too. mine is what was
+// known in this session before.
+func (s *Server) allot(v *survey, dead []ledger.Left, mine map[string]sight) (later, older []string) {
 	g := &s.guards
-	late := map[string]bool{}
+	late, old := map[string]bool{}, map[string]bool{}
 	all := func() {
 		for p, now := range v.guarded {
 			if x, left := g.left[p]; left && x.is.Is(now.is) {
@@ -107,6 +116,9 @@ func (s *Server) allot(v *survey, dead []ledger.Left, mine map[string]sight) (la
 			made, touched := s.madeBy(dead, p, now)
 			if ok && was.is.Is(now.is) {
 				made, touched = false, false
+			}
+			if made && now.aimed && now.is.Born != 0 && !slices.ContainsFunc(dead, func(x ledger.Left) bool { return now.is.Born > x.Since }) {
+				made, old[p] = false, true
 			}
 			if !made {
 				g.legit[p] = now
@@ -132,7 +144,7 @@ func (s *Server) allot(v *survey, dead []ledger.Left, mine map[string]sight) (la
 		}
 	}
 	slices.Sort(later)
-	return later
+	return later, slices.Sorted(maps.Keys(old))
 }
 
 // madeBy reports whether commands of dead sessions may have made what is at a path, and
@@ -191,14 +203,33 @@ func (s *Server) elsewhere(v *survey, all []ledger.Left) map[string]bool {
 				foreign[p] = true
 			}
 		}
+		s.adopt(v, x.Held)
 	}
 	return foreign
+}
+
+// adopt holds what another session holds and this one does not see that it is guarded:
+// its commands may keep from sight what leads there.
+func (s *Server) adopt(v *survey, h ledger.Held) {
+	for p, was := range h.Paths {
+		if _, ok := v.guarded[p]; ok {
+			continue
+		}
+		if _, inside := rootOf(s.o.Roots, p); !inside {
+			continue
+		}
+		if now, err := s.tree.sightOf(p); err == nil && was.Is(now.is) {
+			now.aimed = true
+			v.guarded[p] = now
+			v.aim(p, aim{p, false, true})
+		}
+	}
 }
 
 // hold writes down what is there while no command runs, before one begins.
 func (s *Server) hold() error {
 	g := &s.guards
-	h := ledger.Held{Session: s.o.Session, Roots: s.o.Roots, Paths: map[string]ledger.Mark{}, Dark: slices.Sorted(maps.Keys(g.dark))}
+	h := ledger.Held{Session: s.o.Session, Roots: s.o.Roots, Since: g.first, Paths: map[string]ledger.Mark{}, Dark: slices.Sorted(maps.Keys(g.dark))}
 	for p, x := range g.legit {
 		x.is.Device = 0 // its number may be another when the machine has started again
 		h.Paths[p] = x.is

@@ -12,7 +12,7 @@ import (
 
 // unprivileged are the tests that say nothing when root runs them, who may list and
 // write every folder.
-var unprivileged = []string{"TestShutFolders", "TestOpenedAndShut", "TestPlantedAndShut", "TestBlindBefore"}
+var unprivileged = []string{"TestShutFolders", "TestOpenedAndShut", "TestPlantedAndShut", "TestBlindBefore", "TestPlantedInTheDark"}
 
 // rootless skips one of them.
 func rootless(t *testing.T) {

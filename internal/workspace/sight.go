@@ -10,6 +10,7 @@ type sight struct {
 	is    ledger.Mark
 	ours  bool   // this account's, so that a command can set its mode
 	names uint64 // of a file: how many it has
+	aimed bool   // guarded only for what leads to it
 }
 
 // loss is a folder that could not be looked through.

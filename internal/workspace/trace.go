@@ -200,6 +200,7 @@ func (t *tracer) lost() map[string]bool {
 func (t *tracer) hold(real string, now sight, a aim) {
 	t.v.aim(real, a)
 	if _, ok := t.v.guarded[real]; !ok && !below(real, t.spans) {
+		now.aimed = true
 		t.v.guarded[real] = now
 	}
 }

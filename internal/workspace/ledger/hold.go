@@ -19,6 +19,7 @@ const beat = 5 * time.Second
 type Held struct {
 	Session string
 	Roots   []string
+	Since   int64 // when the first command of the session began, in nanoseconds
 	Paths   map[string]Mark
 	Dark    []string // folders that could not be looked through: what is in them is not known
 }
@@ -49,6 +50,7 @@ type written struct {
 	Form    int           `json:"form"`
 	Session string        `json:"session"`
 	Roots   [][]byte      `json:"roots"`
+	Since   int64         `json:"since"`
 	Dark    [][]byte      `json:"dark,omitempty"`
 	Marks   []writtenMark `json:"marks"`
 }
@@ -63,7 +65,7 @@ type writtenMark struct {
 }
 
 func (h Held) encode() []byte {
-	w := written{Form: form, Session: h.Session, Roots: bytesOf(h.Roots), Dark: bytesOf(h.Dark), Marks: []writtenMark{}}
+	w := written{Form: form, Session: h.Session, Roots: bytesOf(h.Roots), Since: h.Since, Dark: bytesOf(h.Dark), Marks: []writtenMark{}}
 	for p, m := range h.Paths {
 		w.Marks = append(w.Marks, writtenMark{[]byte(p), m.Kind, m.Device, m.Inode, m.Born, []byte(m.Target)})
 	}
@@ -76,7 +78,7 @@ func decodeHeld(b []byte) (h Held, ok bool) {
 	if json.Unmarshal(b, &w) != nil || w.Form != form {
 		return h, false
 	}
-	h = Held{Session: w.Session, Roots: stringsOf(w.Roots), Dark: stringsOf(w.Dark), Paths: make(map[string]Mark, len(w.Marks))}
+	h = Held{Session: w.Session, Roots: stringsOf(w.Roots), Since: w.Since, Dark: stringsOf(w.Dark), Paths: make(map[string]Mark, len(w.Marks))}
 	for _, m := range w.Marks {
 		h.Paths[string(m.Path)] = Mark{m.Kind, m.Device, m.Inode, m.Born, string(m.Target)}
 	}

@@ -11,7 +11,7 @@ import (
 // A Hold is alive until it is released or its process leaves it.
 func TestHold(t *testing.T) {
 	l, _ := newLedger(t)
-	held := Held{Session: "s", Roots: []string{"/p"}, Dark: []string{"/p/\xfc"}, Paths: map[string]Mark{"/p/b\xfcro/.envrc": {Kind: fs.ModeSymlink, Device: 1, Inode: 7, Born: 9, Target: "\xff"}}}
+	held := Held{Session: "s", Roots: []string{"/p"}, Since: 5, Dark: []string{"/p/\xfc"}, Paths: map[string]Mark{"/p/b\xfcro/.envrc": {Kind: fs.ModeSymlink, Device: 1, Inode: 7, Born: 9, Target: "\xff"}}}
 	h, err := l.Hold(held)
 	if err != nil {
 		t.Fatal(err)

@@ -14,14 +14,6 @@ import (
 // write every folder.
 var unprivileged = []string{"TestShutFolders", "TestOpenedAndShut", "TestPlantedAndShut", "TestBlindBefore", "TestPlantedInTheDark"}
 
-// rootless skips one of them.
-func rootless(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		t.Skip("root lists and writes every folder: TestUnprivileged runs this as another account")
-	}
-}
-
 // TestUnprivileged runs them as the account nobody, when this is root.
 func TestUnprivileged(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,14 +48,14 @@ var gitData = []string{"objects", "refs", "logs"}
 // isGit reports whether a path is named as git names its folder or pointer file.
 func isGit(path string) bool { return strings.EqualFold(filepath.Base(path), ".git") }
 
-// gitGuarded gives what is held of a .git: the file itself when it is a pointer, and of
-// a folder what runs programs.
+// gitGuarded gives what is held of a .git: the file itself when it is a pointer or can't
+// be looked at, and of a folder what runs programs.
 func gitGuarded(dir string) []string {
 	info, err := os.Lstat(dir)
 	switch {
-	case err != nil:
-		return nil // not there, or not to be reached by the child either
-	case !info.IsDir():
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil || !info.IsDir():
 		return []string{dir}
 	}
 	return gitWalk(nil, dir, "")

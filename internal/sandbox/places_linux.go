@@ -75,11 +75,12 @@ func plan(p Policy) ([]place, error) {
 			return nil, fault.New(fault.Unavailable, "the command can't be confined: a folder of the workspace is not there, or is a link", "start again with the real path of the folder")
 		}
 	}
-	for _, path := range guarded(p) {
-		all.hold(p, path, locked)
-	}
-	for _, path := range p.Hidden {
-		all.hold(p, path, veiled)
+	for k, paths := range map[kind][]string{locked: guarded(p), veiled: p.Hidden} {
+		for _, path := range paths {
+			if err := all.hold(p, path, k); err != nil {
+				return nil, err
+			}
+		}
 	}
 	for _, path := range p.State {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -93,16 +94,22 @@ func plan(p Policy) ([]place, error) {
 }
 
 // hold adds what is hidden or read-only. A link itself can't be held; what it leads to
-// is, when it lies in the roots and does not hold one.
-func (d draft) hold(p Policy, path string, k kind) {
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+// is, when it lies in the roots and does not hold one. What can't be looked at now may be
+// opened to the child by another one meanwhile, and then nothing would hold it.
+func (d draft) hold(p Policy, path string, k kind) error {
+	info, err := os.Lstat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return fault.Wrap(err, fault.Unavailable, "the command can't be confined: what it may not reach can't be looked at now", "try again")
+	}
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || !inAny(real, p.Roots) || slices.ContainsFunc(p.Roots, func(root string) bool { return within(root, real) }) {
-			return
+			return nil
 		}
 		path = real
 	}
 	d.add(path, k)
+	return nil
 }
 
 // freshFolders are private to every child and empty. What they hold is gone with it.

@@ -230,7 +230,7 @@ func (c *command) notes() (notes []string) {
 		notes = append(notes, "(What may not be made here could not be moved away and is STILL THERE: "+strings.Join(c.left, ", ")+". The owner must look at it.)")
 	}
 	if len(c.blind) > 0 {
-		notes = append(notes, "(These could not be looked through, and no command reaches them until they can be: "+strings.Join(c.blind, ", ")+".)")
+		notes = append(notes, "(These could not be looked through, or it is not known whose they are, and no command reaches them until it is: "+strings.Join(c.blind, ", ")+".)")
 	}
 	if c.lost != nil {
 		notes = append(notes, "(What it changed could not be written down: "+plain(c.lost)+".)")

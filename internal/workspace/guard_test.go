@@ -35,6 +35,14 @@ func (r *rig) ends(id string) answer {
 	return answer{}
 }
 
+// rootless skips a test that says nothing when root runs it.
+func rootless(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		t.Skip("root lists and writes every folder: TestUnprivileged runs this as another account")
+	}
+}
+
 // What a command plants is not there "before" another that starts meanwhile, whichever
 // ends first, and what it leaves for a later one neither.
 func TestPlantedForAnother(t *testing.T) {
@@ -93,9 +101,7 @@ func TestReplacedWhileACommandRuns(t *testing.T) {
 // A folder that can't be listed is hidden whole; what a command shuts is opened again,
 // and looked through.
 func TestShutFolders(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root lists every folder: TestShutFoldersUnprivileged runs this as another account")
-	}
+	rootless(t)
 	r := newRig(t, setup{
 		bash: true, user: `{"permissions":{"allow":["Bash"],"deny":["Read(secret*)"]}}`,
 		files: map[string]string{"d/secret": "S3CRET", "owner/secret": "S3CRET", "sub/.git/config": "[core]\n", "sub/.git/HEAD": "x"},

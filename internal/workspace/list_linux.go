@@ -78,18 +78,8 @@ func (e *entry) look() (stat, error) {
 	if err != nil {
 		return stat{}, &fs.PathError{Op: "lstat", Path: e.real, Err: err}
 	}
-	mode := fs.FileMode(st.Mode&0o777) | kindBy(byte(st.Mode&unix.S_IFMT>>12)) // DT_ numbers are these bits
-	if st.Mode&unix.S_ISUID != 0 {
-		mode |= fs.ModeSetuid
-	}
-	if st.Mode&unix.S_ISGID != 0 {
-		mode |= fs.ModeSetgid
-	}
-	if st.Mode&unix.S_ISVTX != 0 {
-		mode |= fs.ModeSticky
-	}
 	return stat{
-		mode: mode, size: st.Size, time: st.Mtim.Nano(), changed: st.Ctim.Nano(),
+		mode: modeOf(st.Mode), size: st.Size, time: st.Mtim.Nano(), changed: st.Ctim.Nano(),
 		device: st.Dev, inode: st.Ino,
 	}, nil
 }
@@ -101,4 +91,19 @@ func statOf(info fs.FileInfo) stat {
 		now.changed, now.device, now.inode = st.Ctim.Nano(), st.Dev, st.Ino
 	}
 	return now
+}
+
+// modeOf gives the mode by the system's number for it.
+func modeOf(bits uint32) fs.FileMode {
+	mode := fs.FileMode(bits&0o777) | kindBy(byte(bits&unix.S_IFMT>>12)) // DT_ numbers are these bits
+	if bits&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if bits&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if bits&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
 }

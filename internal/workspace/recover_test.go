@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-mcp/holdfast/internal/workspace/ledger"
 )
 
 // crashed makes the rig's session one that died while a command ran, and gives the file
@@ -51,6 +54,68 @@ func TestSessionThatDied(t *testing.T) {
 	if kept, _ := filepath.Glob(filepath.Join(r.session, "withheld", "*")); len(kept) != 2 {
 		t.Errorf("kept: %v", kept)
 	}
+}
+
+// What was there when a session died is the owner's, whatever bytes its name has.
+func TestNamesThatAreNoText(t *testing.T) {
+	s := setup{bash: true, user: allowBash}
+	if runtime.GOOS == "darwin" {
+		t.Skip("names are text here")
+	}
+	s.files = map[string]string{"b\xfcro/.npmrc": "mine", "b\xfcro/a": ""}
+	r := newRig(t, s)
+	r.crashed()
+	r.put("b\xfcro/.envrc", "evil")
+	r.open(s)
+	r.holds("b\xfcro/.npmrc", "mine")
+	r.absent("b\xfcro/.envrc")
+}
+
+// A session that lives does not take over what a command made of one that died meanwhile.
+func TestSessionThatDiesBesideAnother(t *testing.T) {
+	s := setup{bash: true, user: allowBash, files: map[string]string{"repo/.git/HEAD": "x", ".npmrc": "mine"}}
+	r := newRig(t, s)
+	own, err := ledger.Open(filepath.Join(r.o.State, "ledger"), time.Now)
+	r.must(err)
+	t.Cleanup(own.Close)
+	o := r.options
+	o.Session, o.Folder, o.Ledger = "another", o.Folder+"-2", own
+	other := r.second(o)
+	other.call("Bash", "command", "true").ok()
+	left := r.crashed()
+	r.put(".envrc", "evil")
+	r.put("repo/.git/hooks/post-checkout", "evil")
+	other.call("Bash", "command", "true").ok()
+	r.absent(".envrc")
+	r.absent("repo/.git/hooks/post-checkout")
+	r.holds(".npmrc", "mine")
+	if _, err := os.Lstat(left); !os.IsNotExist(err) {
+		t.Errorf("%s is still there", left)
+	}
+}
+
+// What a link of the owner's leads to is his, also when he made the link after a session
+// died; what was missing then, and what a command can have put there, is not.
+func TestLinksWhenASessionDied(t *testing.T) {
+	s := setup{bash: true, user: allowBash, files: map[string]string{"conf/a": "mine", "conf/b": "mine", ".vscode/x": ""}}
+	r := newRig(t, s)
+	r.must(os.Symlink("conf/a", r.path(".npmrc")))
+	r.must(os.Symlink("../gone", r.path(".vscode/gone")))
+	left := r.crashed()
+	r.put("gone", "evil")
+	r.open(s)
+	r.holds("conf/a", "mine")
+	r.absent("gone")
+	if _, err := os.Lstat(left); !os.IsNotExist(err) {
+		t.Errorf("%s is still there", left)
+	}
+
+	left = r.crashed()
+	r.must(os.Symlink("conf/b", r.path(".envrc")))
+	r.must(os.Chtimes(left, time.Now(), time.Now().Add(-time.Hour)))
+	r.open(s)
+	r.holds(".envrc", "mine")
+	r.holds("conf/b", "mine")
 }
 
 // What came long after the session died is the owner's.

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 func renameBetween(from *os.File, name string, to *os.File, as string) error {
 	return unix.Renameat(int(from.Fd()), name, int(to.Fd()), as)
 }
+
+// otherDisk reports whether a rename failed because the other folder is on another disk.
+func otherDisk(err error) bool { return errors.Is(err, unix.EXDEV) }
 
 // changedAt is when a path itself was last changed in any way, which no program can set.
 func changedAt(real string) (time.Time, error) {

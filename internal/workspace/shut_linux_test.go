@@ -10,11 +10,14 @@ import (
 	"testing"
 )
 
-// TestShutFoldersUnprivileged runs TestShutFolders as the account nobody, when this is
-// root, who may list every folder.
-func TestShutFoldersUnprivileged(t *testing.T) {
+// unprivileged are the tests that say nothing when root runs them, who may list and
+// write every folder.
+var unprivileged = []string{"TestShutFolders", "TestOpenedAndShut", "TestPlantedAndShut", "TestBlindBefore", "TestPlantedInTheDark"}
+
+// TestUnprivileged runs them as the account nobody, when this is root.
+func TestUnprivileged(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("this is no root: TestShutFolders runs itself")
+		t.Skip("this is no root: they run themselves")
 	}
 	const nobody = 65534
 	dir, err := os.MkdirTemp("/var/tmp", "holdfast-unprivileged-")
@@ -50,7 +53,7 @@ func TestShutFoldersUnprivileged(t *testing.T) {
 	if err := os.Chown(work, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(program, "-test.run", "^TestShutFolders$", "-test.v")
+	c := exec.Command(program, "-test.run", "^("+strings.Join(unprivileged, "|")+")$", "-test.v")
 	c.Dir = work
 	c.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + work, "TMPDIR=" + work, "HOLDFAST_REQUIRE_SANDBOX=" + os.Getenv("HOLDFAST_REQUIRE_SANDBOX")}
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -58,7 +61,12 @@ func TestShutFoldersUnprivileged(t *testing.T) {
 	if strings.Contains(string(out), "--- SKIP") {
 		lacks(t, string(out))
 	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestShutFolders") {
+	if err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+	for _, name := range unprivileged {
+		if !strings.Contains(string(out), "--- PASS: "+name) {
+			t.Errorf("%s did not pass:\n%s", name, out)
+		}
 	}
 }

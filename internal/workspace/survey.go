@@ -17,7 +17,10 @@ import (
 // it may change.
 type survey struct {
 	hidden, readOnly []string
-	guarded          map[string]stat     // what nothing may create or replace: denied and protected paths
+	guarded          map[string]sight    // what nothing may create or replace: denied and protected paths
+	lost             map[string]loss     // folders of which it shows that they can't be looked through
+	spans            []string            // guarded folders whose inside is not guarded one by one
+	aims             map[string]aim      // what guarded paths are elsewhere
 	files            map[string]*subject // what the ledger compares, by real path
 	folders          map[string]bool     // that are read-only as a whole
 	ignored          map[string]stat     // what git ignores; of an ignored folder only the folder
@@ -27,6 +30,8 @@ type survey struct {
 	names            int64               // bytes of the paths that were seen
 	quiet            bool                // no other command runs meanwhile
 	begun            int64               // when it began, in nanoseconds
+	tree             *tree
+	modes            []fs.FileMode // of the roots
 }
 
 // stat is what changes when a path does. Times are in nanoseconds.
@@ -70,12 +75,16 @@ func (s *Server) look(contents bool, mend func(real string) bool) *survey {
 	defer s.base.mu.Unlock()
 	s.base.repack()
 	v := &survey{
-		guarded: map[string]stat{}, files: make(map[string]*subject, len(s.base.now)), folders: map[string]bool{}, ignored: map[string]stat{},
+		guarded: map[string]sight{}, lost: map[string]loss{}, aims: map[string]aim{}, files: make(map[string]*subject, len(s.base.now)),
+		folders: map[string]bool{}, ignored: map[string]stat{}, tree: s.tree, modes: make([]fs.FileMode, len(s.o.Roots)),
 		quiet: s.shells.running() <= 1, begun: time.Now().UnixNano(),
 	}
 	for i, root := range s.o.Roots {
-		if info, err := s.tree.held[i].Stat(); mend != nil && err == nil && shut(info.Mode()) {
-			_ = s.tree.held[i].Chmod(info.Mode().Perm() | 0o700)
+		if info, err := s.tree.held[i].Stat(); err == nil {
+			v.modes[i] = info.Mode()
+			if mend != nil && shut(info.Mode()) {
+				_ = s.tree.held[i].Chmod(info.Mode().Perm() | 0o700)
+			}
 		}
 		err := s.tree.comb(policy.Resolved{Given: root, Real: root, Root: i}, func(e *entry) bool {
 			return s.visit(v, e, contents, mend)
@@ -110,6 +119,9 @@ func (s *Server) visit(v *survey, e *entry, contents bool, mend func(string) boo
 	reach, whole := s.reach(e.real, folder, known)
 	if reach != policy.Writable && !v.folders[filepath.Dir(e.real)] {
 		v.guard(e)
+		if folder {
+			v.spans = append(v.spans, e.real)
+		}
 		if reach == policy.Hidden {
 			v.hidden = append(v.hidden, e.real)
 			return false
@@ -141,18 +153,21 @@ func (s *Server) reach(real string, folder bool, known *subject) (r policy.Reach
 
 // guard notes a path that no command may create or replace.
 func (v *survey) guard(e *entry) {
-	if now, ok := e.stat(); ok {
+	if now, err := v.tree.sight(e); err == nil {
 		v.guarded[e.real] = now
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		v.doubt = append(v.doubt, e.real)
 	}
 }
 
 // lose notes a folder whose inside is not known: anything may be in it, so that it is
-// hidden whole. That it can't be looked through is a trait of the folder, which no
-// command may give to one; but where the system failed, it tells nothing of the folder.
+// hidden whole. That it can't be looked through may be a trait of the folder; where the
+// system failed, it tells nothing of the folder.
 func (v *survey) lose(e *entry, err error) {
 	v.hidden = append(v.hidden, e.real)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errDeep) {
-		v.guard(e)
+	deep := errors.Is(err, errDeep)
+	if now, failed := v.tree.sight(e); failed == nil && (deep || errors.Is(err, fs.ErrPermission)) {
+		v.lost[e.real] = loss{now, deep}
 		return
 	}
 	v.doubt = append(v.doubt, e.real)
@@ -161,7 +176,7 @@ func (v *survey) lose(e *entry, err error) {
 // git notes what runs programs in a repository: the rest of it changes with every commit.
 func (v *survey) git(e *entry, mend func(real string) bool) {
 	if now, ok := e.stat(); ok && shut(now.mode) && mend != nil && mend(e.real) {
-		_ = e.Chmod(e.name, now.mode.Perm()|0o700)
+		_ = e.allow(now, 0o700)
 	}
 	sub, err := into(e.Root, e.name)
 	if err != nil {

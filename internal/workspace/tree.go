@@ -22,14 +22,15 @@ var errNoFolder = errors.New("a part of the path is no folder")
 // there afterwards, and what it leads to was never judged, though it may lie inside a
 // root. Safe for concurrent use.
 type tree struct {
-	paths []string
-	open  []*os.Root
-	held  []*os.File  // the same folders: their modes can be set though they can't be entered
-	rules ignoreFiles // of git, that were read
+	paths  []string
+	open   []*os.Root
+	held   []*os.File      // the same folders: their modes can be set though they can't be entered
+	steady map[uint64]bool // devices that keep what tells files apart
+	rules  ignoreFiles     // of git, that were read
 }
 
 func openTree(paths []string) (*tree, error) {
-	t := &tree{paths: paths}
+	t := &tree{paths: paths, steady: map[uint64]bool{}}
 	for _, p := range paths {
 		r, err := os.OpenRoot(p)
 		if err != nil {
@@ -43,6 +44,9 @@ func openTree(paths []string) (*tree, error) {
 			return nil, fault.Wrap(err, fault.BadInput, "the folder "+p+" can't be read: "+plain(err), "Name another with -C or --add-dir.")
 		}
 		t.held = append(t.held, f)
+		if device, ok := steady(f); ok {
+			t.steady[device] = true
+		}
 	}
 	return t, nil
 }

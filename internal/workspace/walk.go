@@ -158,7 +158,7 @@ func (w *walker) below(e *entry, above *ignores, depth int) error {
 		return errDeep
 	}
 	if now, ok := e.stat(); ok && shut(now.mode) && w.mend != nil && w.mend(e.real) {
-		_ = e.Chmod(e.name, now.mode.Perm()|0o700) // where it fails, so does what follows
+		_ = e.allow(now, 0o700) // where it fails, so does what follows
 	}
 	sub, err := into(e.Root, e.name)
 	if err != nil {

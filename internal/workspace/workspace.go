@@ -172,7 +172,15 @@ func (s *Server) ruling(ctx context.Context, g dispatch.Granted, arguments []byt
 	in, err := judge.Decode(g.Tool, arguments)
 	read, ok := in.(*judge.ReadInput)
 	if err != nil || !ok || !s.outputs.has(read.FilePath) {
-		return s.o.Judge.Rule(ctx, g.CallID, g.Tool, arguments)
+		r := s.o.Judge.Rule(ctx, g.CallID, g.Tool, arguments)
+		_, write := r.Input.(*judge.WriteInput)
+		_, edit := r.Input.(*judge.EditInput)
+		if r.Outcome == policy.Allowed && (write || edit) {
+			if d, refused := s.aside(r.Decision); refused {
+				return judge.Ruling{Decision: d}
+			}
+		}
+		return r
 	}
 	d := s.o.Policy.Judge(policy.Call{Tool: policy.Read, Path: s.o.Roots[0]}, lexical{})
 	if d.Outcome == policy.Allowed {

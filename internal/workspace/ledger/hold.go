@@ -15,11 +15,88 @@ import (
 const beat = 5 * time.Second
 
 // Held is what was there before the commands of a session began, of what they may not
-// make: the inodes by real path.
+// make, by real path.
 type Held struct {
-	Session string            `json:"session"`
-	Roots   []string          `json:"roots"`
-	Paths   map[string]uint64 `json:"paths"`
+	Session string
+	Roots   []string
+	Since   int64 // when the first command of the session began, in nanoseconds
+	Paths   map[string]Mark
+	Dark    []string // folders that could not be looked through: what is in them is not known
+}
+
+// Mark tells what is at a path from whatever is put there later. A zero Device and Born
+// are not known.
+type Mark struct {
+	Kind   fs.FileMode // type bits
+	Device uint64
+	Inode  uint64
+	Born   int64  // nanoseconds
+	Target string // of a link
+}
+
+// Is reports whether two marks are of one thing. Device and time of birth count only
+// where both are known.
+func (m Mark) Is(o Mark) bool {
+	return m.Kind == o.Kind && m.Inode == o.Inode && m.Target == o.Target &&
+		(m.Device == o.Device || m.Device == 0 || o.Device == 0) && (m.Born == o.Born || m.Born == 0 || o.Born == 0)
+}
+
+// form is the number of the form of what is written down. Of another form nothing is
+// taken, for nobody's file may be held for a command's.
+const form = 2
+
+// written is a Held in its file. Names are bytes, and need not be text.
+type written struct {
+	Form    int           `json:"form"`
+	Session string        `json:"session"`
+	Roots   [][]byte      `json:"roots"`
+	Since   int64         `json:"since"`
+	Dark    [][]byte      `json:"dark,omitempty"`
+	Marks   []writtenMark `json:"marks"`
+}
+
+type writtenMark struct {
+	Path   []byte      `json:"path"`
+	Kind   fs.FileMode `json:"kind"`
+	Device uint64      `json:"device,omitempty"`
+	Inode  uint64      `json:"inode"`
+	Born   int64       `json:"born,omitempty"`
+	Target []byte      `json:"target,omitempty"`
+}
+
+func (h Held) encode() []byte {
+	w := written{Form: form, Session: h.Session, Roots: bytesOf(h.Roots), Since: h.Since, Dark: bytesOf(h.Dark), Marks: []writtenMark{}}
+	for p, m := range h.Paths {
+		w.Marks = append(w.Marks, writtenMark{[]byte(p), m.Kind, m.Device, m.Inode, m.Born, []byte(m.Target)})
+	}
+	b, _ := json.Marshal(w) // strings, bytes and numbers
+	return b
+}
+
+func decodeHeld(b []byte) (h Held, ok bool) {
+	var w written
+	if json.Unmarshal(b, &w) != nil || w.Form != form {
+		return h, false
+	}
+	h = Held{Session: w.Session, Roots: stringsOf(w.Roots), Since: w.Since, Dark: stringsOf(w.Dark), Paths: make(map[string]Mark, len(w.Marks))}
+	for _, m := range w.Marks {
+		h.Paths[string(m.Path)] = Mark{m.Kind, m.Device, m.Inode, m.Born, string(m.Target)}
+	}
+	return h, true
+}
+
+func bytesOf(names []string) (all [][]byte) {
+	for _, n := range names {
+		all = append(all, []byte(n))
+	}
+	return all
+}
+
+func stringsOf(names [][]byte) (all []string) {
+	for _, n := range names {
+		all = append(all, string(n))
+	}
+	return all
 }
 
 // Hold is a Held that is written down for as long as commands run. When this process
@@ -40,10 +117,8 @@ func (l *Ledger) Hold(h Held) (*Hold, error) {
 	if err != nil {
 		return nil, unwritable(err)
 	}
-	b, _ := json.Marshal(h) // strings and numbers
-	err = lock(f)           // it is this process's before it says anything
-	if err == nil {
-		_, err = f.Write(b)
+	if err = lock(f); err == nil { // it is this process's before it says anything
+		_, err = f.Write(h.encode())
 	}
 	if err != nil {
 		_ = f.Close()
@@ -92,11 +167,11 @@ type Left struct {
 	Held
 	Alive bool
 	Last  time.Time // when its process lived for certain; it died at most a few seconds later
-	name  string
+	Name  string    // of its file
 }
 
 // Left gives what is held. What can't be read is of a process that died before any
-// command began.
+// command began, or of another version of this program.
 func (l *Ledger) Left() ([]Left, error) {
 	list, err := fs.ReadDir(l.running.FS(), ".")
 	if err != nil {
@@ -125,9 +200,9 @@ func (l *Ledger) left(name string) (Left, bool) {
 	if err != nil {
 		return Left{}, false
 	}
-	x := Left{Alive: lock(f) != nil, Last: info.ModTime(), name: name}
-	return x, json.Unmarshal(b, &x.Held) == nil
+	held, ok := decodeHeld(b)
+	return Left{Held: held, Alive: lock(f) != nil, Last: info.ModTime(), Name: name}, ok
 }
 
 // Forget drops a Left: what its session left behind is dealt with.
-func (l *Ledger) Forget(x Left) { _ = l.running.Remove(x.name) }
+func (l *Ledger) Forget(x Left) { _ = l.running.Remove(x.Name) }

@@ -36,7 +36,7 @@ const (
 // of one process can't be in different groups, as in the unified hierarchy: then the
 // process is brought into a group of its own.
 func newCounted(most int) (*counted, error) {
-	c := takeSpare()
+	c, dead := takeSpare()
 	if c == nil {
 		group, err := makeGroup(pidsHierarchy)
 		if err != nil {
@@ -48,25 +48,28 @@ func newCounted(most int) (*counted, error) {
 			return nil, err
 		}
 	}
-	if err := c.group.allow(most + beside); err != nil {
+	if err := c.group.allow(most + beside + dead); err != nil {
 		c.dismiss()
 		return nil, err
 	}
 	return c, nil
 }
 
-// takeSpare takes one whose group counts nothing but the thread: what has ended counts
-// until its parent looked, and that may be another program.
-func takeSpare() *counted {
+// mostDead are the processes that have ended and still count in a group that is used
+// again: until their parent looked, and that may be another program.
+const mostDead = 64
+
+// takeSpare takes one, and tells how many in its group have ended.
+func takeSpare() (c *counted, dead int) {
 	spares.Lock()
 	defer spares.Unlock()
 	for i, c := range slices.Backward(spares.all) {
-		if c.group.count() == 1 && c.spare.Stop() {
+		if dead = c.group.count() - 1; dead >= 0 && dead <= mostDead && c.spare.Stop() {
 			spares.all = slices.Delete(spares.all, i, i+1)
-			return c
+			return c, dead
 		}
 	}
-	return nil
+	return nil, 0
 }
 
 // finish ends what is left of the command, and keeps the spawner for the next one.

@@ -65,7 +65,7 @@ func (a *app) noteMasked(v judge.Verdict, tool string) {
 			}
 			switch reach, _ := p.Reach(real, info.IsDir()); reach {
 			case policy.Hidden:
-				a.notef("In the sandbox %s is not there: a contract or a deny rule keeps it from being read.\n", visible(word))
+				a.notef("In the sandbox %s can't be read: a contract or a deny rule keeps it from that.\n", visible(word))
 			case policy.ReadOnly:
 				a.notef("In the sandbox %s is read-only: it is protected, or a contract or a deny rule keeps it from being written.\n", visible(word))
 			case policy.Writable:

@@ -235,6 +235,9 @@ func (a *app) showChange(w *owned, e ledger.Entry) {
 			a.printf("%s: %s\n", name, visible(strings.Join(paths, ", ")))
 		}
 	}
+	if len(e.Withheld) > 0 {
+		a.printf("What was moved away is in %s\n", visible(filepath.Join(w.state, sessionsName, e.Session, withheldName)))
+	}
 	if e.IgnoredMore > 0 {
 		a.printf("Not listed: %s that git ignores and that changed.\n", plural(e.IgnoredMore, "more path"))
 	}

@@ -41,6 +41,7 @@ const (
 	sessionsName   = "sessions"
 	ledgerName     = "ledger"
 	auditName      = "audit"
+	withheldName   = "withheld" // of a session, in its folder
 )
 
 // oldSession is how long what was moved away by a session is kept.

@@ -94,7 +94,7 @@ func (a *app) printRefused(calls []refusedCall) {
 	a.table([]string{"TIME", "SESSION", "TOOL", "STAGE", "WHY"}, rows)
 	a.printf("\nWhat to do, by stage:\n")
 	a.fields(remedies...)
-	a.printf("What was asked for is not written down; the agent was told the whole reason.\n")
+	a.printf("The arguments of refused calls are not written down; the agent was told the whole reason.\n")
 }
 
 // why is what decided, where that is known, else the reason.

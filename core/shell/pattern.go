@@ -278,10 +278,16 @@ var interpreters = map[string]string{
 	"source": "runs any script", ".": "runs any script", "fish": "runs any script", "busybox": "runs any program", "parallel": "runs any program",
 	"watch": "runs any program", "script": "runs any program", "strace": "runs any program", "gdb": "runs any program", "ssh": "runs any program",
 	"docker": "runs any program", "podman": "runs any program", "chroot": "runs any program", "unshare": "runs any program",
-	"git": "runs any program by -c and aliases", "make": "runs any program by --eval", "tar": "runs any program by --to-command",
+	"git": "runs any program by -c and aliases",
 	"sed": "runs any program by its e command", "vim": "runs any program", "vi": "runs any program", "ed": "runs any program",
-	"flock": "runs any program", "systemd-run": "runs any program", "fd": "runs any program by -x", "go": "runs any program by go run",
+	"flock": "runs any program", "systemd-run": "runs any program", "fd": "runs any program by -x",
 	"cargo": "runs any program by cargo run",
+}
+
+// byOption have an option that runs any program, wherever it stands.
+var byOption = map[string]string{
+	"make": "runs any program by --eval", "tar": "runs any program by --to-command", "npm": "runs any program by --script-shell",
+	"go": "runs any program by -exec and -toolexec", "rsync": "runs any program by -e",
 }
 
 // grants says how words let any program be run.
@@ -293,6 +299,9 @@ func grants(words []word) string {
 		return "its program is a star: it runs any program"
 	}
 	base := words[0].form[strings.LastIndexByte(words[0].form, '/')+1:]
+	if why, known := byOption[base]; known && some(words[1:], func(w word) bool { return w.form != "" && w.form[0] == star }) {
+		return base + " " + why
+	}
 	why, known := interpreters[base]
 	if !known || len(words) < 2 || words[1].form[0:1] != string(rune(star)) && !strings.HasPrefix(words[1].form, "-c") && !strings.HasPrefix(words[1].form, "-e") {
 		return ""

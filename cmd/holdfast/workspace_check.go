@@ -133,7 +133,7 @@ func (a *app) noteSettings(v judge.Verdict) {
 		a.notef("%s in %s:%d counts as %s: nobody is here to watch; --mode is the way out\n", s.Clamp.From, visible(s.Clamp.At.File), s.Clamp.At.Line, s.Clamp.To)
 	}
 	a.noteOuter(s.Dir, s.Home)
-	for _, line := range slices.Concat(s.Ignored, s.MatcherCautions()) {
+	for _, line := range slices.Concat(s.Ignored, s.MatcherCautions(), s.HookCautions()) {
 		a.notef("%s\n", paragraph(visible(line)))
 	}
 }

@@ -173,6 +173,10 @@ func TestHookCautions(t *testing.T) {
 		"go vet ./...":                    "runs go,",
 		"python3 -m black -":              "runs python -m,",
 		"python3.12 -B -Im black":         "runs python -m,",
+		base + "/out/nowhere --x":         "nowhere, which is not there: every call",
+		"tools/check.py a":                "check.py, which can't be executed",
+		"/bin/sh -c true":                 "",
+		"$HOME/bin/x || /no/where":        "x, which is not there",
 	} {
 		got := strings.Join(userHooks(t, base, o, command).HookCautions(), "; ")
 		if want == "" && got != "" || !strings.Contains(got, want) {

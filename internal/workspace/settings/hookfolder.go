@@ -1,9 +1,13 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -66,12 +70,15 @@ func (s *Settings) modules(h Hook) []string {
 	return all
 }
 
-// HookCautions tells of hooks that run what the agent may be able to write, a sentence
-// each. What it does not tell of is not thereby safe: commands are read by their words.
+// HookCautions tells of hooks that can't run, or run what the agent may be able to write,
+// a sentence each. What it does not tell of is not thereby safe: commands are read by their words.
 func (s *Settings) HookCautions() []string {
 	var all []string
 	for _, h := range s.Hooks {
 		at := fmt.Sprintf("%s:%d: the hook ", h.At.File, h.At.Line)
+		if trouble := s.unready(h.Command); trouble != "" {
+			all = append(all, at+trouble+": every call that it is for is refused")
+		}
 		if names := runners(h.Command, s.Dir, s.Home); len(names) > 0 {
 			all = append(all, at+"runs "+strings.Join(names, ", ")+", which does what the project's files say, with all that this user may do: the agent must not be able to write those files")
 		}
@@ -82,6 +89,27 @@ func (s *Settings) HookCautions() []string {
 		}
 	}
 	return all
+}
+
+// unready says why a command can't run, where its first word is the path of a program;
+// empty when nothing is known against it.
+func (s *Settings) unready(command string) string {
+	words := splitWords(command, s.Dir, s.Home, maxNesting)
+	if len(words) == 0 || !words[0].program || !strings.Contains(words[0].text, "/") || strings.ContainsAny(words[0].text, "$*?`=") {
+		return ""
+	}
+	path := words[0].text
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.Dir, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "runs " + path + ", which is not there"
+	case err == nil && runtime.GOOS != "windows" && (info.IsDir() || info.Mode()&0o111 == 0):
+		return "runs " + path + ", which can't be executed (chmod +x)"
+	}
+	return ""
 }
 
 // runners are the programs in a command that do what a project says.

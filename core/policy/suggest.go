@@ -120,6 +120,9 @@ func brief(text string) string {
 		n = min(1, len(words))
 	}
 	if n == 0 {
+		if variable, _, sets := strings.Cut(text, "="); sets && variable != "" && strings.Trim(variable, letters) == "" {
+			return "a command that sets " + variable
+		}
 		return "a command"
 	}
 	s := strings.Join(words[:n], " ")

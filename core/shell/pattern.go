@@ -278,16 +278,14 @@ var interpreters = map[string]string{
 	"source": "runs any script", ".": "runs any script", "fish": "runs any script", "busybox": "runs any program", "parallel": "runs any program",
 	"watch": "runs any program", "script": "runs any program", "strace": "runs any program", "gdb": "runs any program", "ssh": "runs any program",
 	"docker": "runs any program", "podman": "runs any program", "chroot": "runs any program", "unshare": "runs any program",
-	"git": "runs any program by -c and aliases",
-	"sed": "runs any program by its e command", "vim": "runs any program", "vi": "runs any program", "ed": "runs any program",
-	"flock": "runs any program", "systemd-run": "runs any program", "fd": "runs any program by -x",
+	"git": "runs any program by -c and aliases", "sed": "runs any program by its e command", "vim": "runs any program", "vi": "runs any program", "ed": "runs any program",
+	"flock": "runs any program", "systemd-run": "runs any program", "fd": "runs any program by -x", "go": "runs any program by go run",
 	"cargo": "runs any program by cargo run",
 }
 
 // byOption have an option that runs any program, wherever it stands.
 var byOption = map[string]string{
-	"make": "runs any program by --eval", "tar": "runs any program by --to-command", "npm": "runs any program by --script-shell",
-	"go": "runs any program by -exec and -toolexec", "rsync": "runs any program by -e",
+	"make": "runs any program by --eval", "tar": "runs any program by --to-command", "rsync": "runs any program by -e",
 }
 
 // grants says how words let any program be run.

@@ -18,10 +18,44 @@ const (
 	replaces        // it by another
 )
 
-// nibblers are commands that read a part of a line, or may.
-var nibblers = map[string]bool{
-	"read": true, "mapfile": true, "readarray": true, "select": true, "head": true, "dd": true, "od": true, "xxd": true, "hexdump": true,
-	"sed": true, "tail": true, "split": true, "csplit": true, "cut": true,
+// wholesome are programs that take all of their standard input, whole lines of it, or
+// nothing, and write to no file that an argument names but by the text of that argument.
+// Of every other it is taken that it reads a part of a line.
+var wholesome = map[string]bool{
+	"git": true, "npm": true, "npx": true, "yarn": true, "pnpm": true, "bun": true, "make": true, "go": true, "cargo": true, "pytest": true,
+	"pip": true, "pip3": true, "uv": true, "tsc": true, "eslint": true, "prettier": true, "jest": true, "vitest": true, "mvn": true,
+	"gradle": true, "dotnet": true, "rm": true, "chmod": true, "cat": true, "grep": true, "rg": true, "wc": true, "diff": true, "date": true,
+}
+
+// leads reports whether a word of a command may name the standard input: it is not
+// literal, or it is a path to streams.
+func leads(w *syntax.Word, lax bool) bool {
+	var text strings.Builder
+	for _, part := range w.Parts {
+		if !constant(part) {
+			if lax {
+				continue
+			}
+			return true
+		}
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text.WriteString(strings.ReplaceAll(part.Value, `\`, ""))
+		case *syntax.SglQuoted:
+			if part.Dollar {
+				return true
+			}
+			text.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			for _, p := range part.Parts {
+				if lit, ok := p.(*syntax.Lit); ok {
+					text.WriteString(lit.Value)
+				}
+			}
+		}
+	}
+	t := text.String()
+	return strings.Contains(t, "/dev") || strings.Contains(t, "/proc") || streamed(t)
 }
 
 // oneRead is the most bytes of a script of which a program that reads at all surely takes
@@ -83,8 +117,11 @@ func appetite(n syntax.Node, funcs map[string]bool) hunger {
 		case *syntax.Stmt:
 			most = max(most, statementAppetite(n, funcs))
 		case *syntax.BinaryCmd:
-			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll { // what follows reads the pipe
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
 				most = max(most, appetite(n.X, funcs))
+				if appetite(n.Y, funcs) == replaces { // otherwise it reads the pipe
+					most = replaces
+				}
 				return false
 			}
 		case *syntax.ForClause:
@@ -125,16 +162,6 @@ func statementAppetite(s *syntax.Stmt, funcs map[string]bool) hunger {
 	return own
 }
 
-// runsOthers reports whether a program runs others, which may read in whatever way.
-func runsOthers(base string) bool {
-	switch base {
-	case "sudo", "doas", "busybox", "find", "ssh", "bash", "sh", "dash", "zsh", "ksh":
-		return true
-	}
-	_, wraps := wrappers[base]
-	return wraps
-}
-
 // output reports whether a redirection surely has nothing to do with the standard input.
 func output(rd *syntax.Redirect) bool {
 	if rd.N != nil && rd.N.Value == "0" {
@@ -167,9 +194,14 @@ func called(call *syntax.CallExpr, funcs map[string]bool) hunger {
 		}
 		return reads
 	default:
-		base := program[strings.LastIndexByte(program, '/')+1:]
+		known := (quiet[program] || wholesome[program]) && !funcs[program]
+		for _, w := range call.Args[1:] {
+			if !quiet[program] && leads(w, known) || program == "cd" && leads(w, false) {
+				return replaces
+			}
+		}
 		switch {
-		case funcs[program] || runsOthers(base) || nibblers[base]:
+		case !known:
 			return reads
 		case quiet[program]:
 			return none

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -18,11 +17,14 @@ func GitRuns(rel string) bool {
 	parts := strings.Split(strings.ToLower(rel), "/")
 	switch parts[0] {
 	case "modules", "worktrees":
-		// A module's name may hold slashes, so its own parts are found at any depth, but
-		// not among its data, where a branch may have any name.
-		for _, name := range parts[1:] {
-			if slices.Contains(gitData, name) {
+		// A name may hold slashes and be that of anything, of data too, so the parts of
+		// what has it are found at any depth, but for what is a branch, or beside objects.
+		for i, name := range parts[1:] {
+			switch before := parts[i]; {
+			case before == "refs" && (name == "heads" || name == "remotes" || name == "tags"):
 				return false
+			case before == "objects" && name == "info":
+				continue
 			}
 			if gitRunsName(name) || name == "config" || name == "config.worktree" || name == "config.lock" {
 				return true
@@ -41,9 +43,20 @@ func gitRunsName(name string) bool {
 	return false
 }
 
-// gitData are the folders of a repository that hold nothing but data. They are the
-// large ones, and have folders named info among them.
-var gitData = []string{"objects", "refs", "logs"}
+// GitDescends reports whether a folder below a .git folder, relative to it and with
+// slashes, may hold what GitRuns: those of modules and worktrees do, but for where objects
+// lie, which are many.
+func GitDescends(rel string) bool {
+	parts := strings.Split(strings.ToLower(rel), "/")
+	if parts[0] != "modules" && parts[0] != "worktrees" {
+		return false
+	}
+	n := len(parts)
+	return n < 3 || parts[n-2] != "objects" || parts[n-1] != "pack" && !isHex(parts[n-1])
+}
+
+// isHex reports whether a name is that of a folder of loose objects.
+func isHex(name string) bool { return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == "" }
 
 // isGit reports whether a path is named as git names its folder or pointer file.
 func isGit(path string) bool { return strings.EqualFold(filepath.Base(path), ".git") }
@@ -73,12 +86,10 @@ func gitWalk(held []string, dir, rel string) []string {
 		if rel != "" {
 			below = rel + "/" + e.Name()
 		}
-		name := strings.ToLower(e.Name())
 		switch {
 		case GitRuns(below):
 			held = append(held, filepath.Join(dir, filepath.FromSlash(below)))
-		case !e.IsDir() || slices.Contains(gitData, name):
-		case rel != "" || name == "modules" || name == "worktrees":
+		case e.IsDir() && GitDescends(below):
 			held = gitWalk(held, dir, below)
 		}
 	}

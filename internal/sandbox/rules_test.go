@@ -16,7 +16,8 @@ func TestGitRuns(t *testing.T) {
 		"worktrees/w/gitdir": true, "worktrees/w/commondir": true, "worktrees/w/config.worktree": true,
 		"HEAD": false, "index": false, "index.lock": false, "COMMIT_EDITMSG": false, "objects/info/packs": false, "objects/ab/cd": false,
 		"refs/heads/config": false, "refs/heads/hooks": false, "logs/HEAD": false, "packed-refs": false, "": false, "description": false,
-		"modules": false, "modules/a/HEAD": false, "modules/a/refs/heads/config": false, "modules/a/objects/info/packs": false, "modules/config-lib/HEAD": false, "worktrees/w/HEAD": false,
+		"modules": false, "modules/a/HEAD": false, "modules/a/refs/heads/config": false, "modules/a/objects/info/packs": false, "modules/config-lib/HEAD": false, "modules/lib/objects/config": true, "modules/refs/hooks/post-commit": true, "modules/logs/config": true,
+		"worktrees/refs/commondir": true, "worktrees/objects/config.worktree": true, "modules/a/logs/refs/heads/config": false, "worktrees/w/HEAD": false,
 	} {
 		if got := GitRuns(rel); got != want {
 			t.Errorf("%q: %t", rel, got)

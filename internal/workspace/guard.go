@@ -56,7 +56,7 @@ func (s *Server) enlist(c *command) (err error) {
 	c.others, c.epoch = s.shells.enter()
 	if c.others {
 		c.before = s.look(true, nil)
-		s.trace(c.before, s.stays, true)
+		s.trace(c.before, s.stays)
 		s.renounce(c.before)
 	} else {
 		c.before, err = s.takeOver()
@@ -80,7 +80,7 @@ func (s *Server) enlist(c *command) (err error) {
 func (s *Server) takeOver() (*survey, error) {
 	for try := 0; ; try++ {
 		v := s.look(true, nil)
-		s.trace(v, func(string, sight) bool { return true }, false)
+		s.trace(v, func(string, sight) bool { return true })
 		if v.blind != nil {
 			return v, nil
 		}
@@ -123,7 +123,7 @@ func (g *guards) hide(v *survey, roots []string) {
 // release takes back what is held when no command runs any more, and nothing is left to
 // move away. guards.mu is held.
 func (s *Server) release() {
-	if g := &s.guards; g.held != nil && len(g.doubt)+len(g.left) == 0 && s.shells.quiet() {
+	if g := &s.guards; g.held != nil && len(g.doubt)+len(g.left)+len(g.suspects) == 0 && s.shells.quiet() {
 		g.held.Release()
 		g.held = nil
 	}
@@ -159,6 +159,9 @@ func (s *Server) settle(c *command) (after *survey, shared bool) {
 	c.moved, c.left, c.blind = s.shownAll(moved), s.shownAll(left), s.shownAll(blind)
 	if len(left) > 0 {
 		s.o.Log.Error("what a command made where it may not is still there", "paths", left)
+	}
+	if len(blind) > 0 {
+		s.o.Log.Error("of these it is not known whether a command made or changed them; look at them before any program uses them", "paths", blind)
 	}
 	return after, shared
 }
@@ -251,7 +254,7 @@ func (s *Server) clear() (after *survey, moved, left []string) {
 	begun := time.Now().Add(-coarse).UnixNano()
 	for try := 0; ; try++ {
 		after = s.look(true, opened)
-		s.trace(after, s.stays, true)
+		s.trace(after, s.stays)
 		bad, unsure := s.unlawful(after)
 		left = bad
 		bad = slices.DeleteFunc(slices.Clone(bad), func(p string) bool { return stuck[p] })

@@ -106,7 +106,7 @@ func (s *Server) isNew(l loss) bool {
 func (s *Server) wasThere(p string, now sight) bool {
 	g := &s.guards
 	was, ok := g.past[p]
-	return ok && was.is.Is(now.is) || now.aimed && now.is.Born != 0 && now.is.Born <= g.first
+	return ok && was.is.Is(now.is)
 }
 
 // doubted reports whether a path lies in what is in doubt, and until when commands could

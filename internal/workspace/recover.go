@@ -64,6 +64,13 @@ func (s *Server) inherit(dead []ledger.Left) {
 			g.dark[p] = true // what is in it was not held against what was there
 		}
 	}
+	for _, x := range dead {
+		for _, p := range x.Suspects { // not known then, nor now
+			if _, there := v.guarded[p]; there {
+				unsure = append(unsure, p)
+			}
+		}
+	}
 	maps.Copy(g.dark, setOf(v.doubt))
 	after, moved, left := v, []string(nil), []string(nil)
 	g.doubt = map[string]int64{}
@@ -129,10 +136,10 @@ func (s *Server) allot(v *survey, dead []ledger.Left, mine map[string]sight) (la
 	all()
 	// What the links that were there lead to was there too, or noted as missing. Of links
 	// that came later nothing was noted.
-	s.trace(v, func(p string, now sight) bool { return s.stays(p, now) && !late[p] }, true)
+	s.trace(v, func(p string, now sight) bool { return s.stays(p, now) && !late[p] })
 	all()
 	held := maps.Clone(v.guarded)
-	s.trace(v, s.stays, true)
+	s.trace(v, s.stays)
 	for p, now := range v.guarded {
 		if _, before := held[p]; !before {
 			g.legit[p] = now
@@ -165,7 +172,8 @@ func (s *Server) madeBy(dead []ledger.Left, p string, now sight) (made, touched 
 // know: then they did not reach it.
 func known(h ledger.Held, p string, now sight) bool {
 	was, ok := h.Paths[p]
-	return ok && was.Is(now.is) || slices.ContainsFunc(h.Dark, func(dark string) bool { _, in := rootOf([]string{dark}, p); return in })
+	in := func(dark string) bool { _, in := rootOf([]string{dark}, p); return in }
+	return ok && was.Is(now.is) || slices.ContainsFunc(h.Dark, in) || slices.ContainsFunc(h.Suspects, in)
 }
 
 // concerns reports whether a session had a folder with something of a root in it.
@@ -234,7 +242,7 @@ func (s *Server) hold() error {
 		x.is.Device = 0 // its number may be another when the machine has started again
 		h.Paths[p] = x.is
 	}
-	h.Dark = append(h.Dark, slices.Sorted(maps.Keys(g.suspects))...)
+	h.Suspects = slices.Sorted(maps.Keys(g.suspects))
 	now, err := s.o.Ledger.Hold(h)
 	if err != nil {
 		return err

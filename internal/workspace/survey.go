@@ -64,9 +64,6 @@ func (x *subject) recall(e *entry) {
 	}
 }
 
-// gitData are folders of a repository that hold nothing but data.
-var gitData = []string{"objects", "refs", "logs"}
-
 // look surveys all roots. With contents, it keeps a copy of every file that a command
 // could change, so that the ledger has what it held. mend says which folders, that this
 // user may not list, are opened to it: those that a command shut; nil: none.
@@ -196,8 +193,7 @@ func (v *survey) git(e *entry, mend func(real string) bool) {
 			v.guard(in)
 			return true
 		}
-		first, _, _ := strings.Cut(strings.ToLower(rel), "/")
-		return (first == "modules" || first == "worktrees") && !slices.Contains(gitData, strings.ToLower(in.name))
+		return sandbox.GitDescends(rel)
 	}}
 	if err := w.folder(sub, e.real, nil, false, 0); err != nil {
 		v.lose(e, err)

@@ -3,7 +3,6 @@ package workspace
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,10 +54,9 @@ type tracer struct {
 }
 
 // trace adds to a survey what its guarded paths are elsewhere in the roots. Only what is
-// lawful is followed: a command could make a link to anything. What was known of paths
-// that can't be seen this time is kept, and with keep all that was known. guards.mu is
-// held.
-func (s *Server) trace(v *survey, lawful func(real string, now sight) bool, keep bool) {
+// lawful is followed: a command could make a link to anything. What was known before is
+// kept for the session. guards.mu is held.
+func (s *Server) trace(v *survey, lawful func(real string, now sight) bool) {
 	t := tracer{s, v, lawful, setOf(v.hidden), setOf(v.spans), map[string]bool{}, map[fileID]*shared{}}
 	own := make(map[string]sight, len(v.guarded))
 	for p, now := range v.guarded {
@@ -75,6 +73,9 @@ func (s *Server) trace(v *survey, lawful func(real string, now sight) bool, keep
 		case now.is.Kind.IsRegular() && now.names > 1:
 			t.share(p, now.stat, now.names, hide)
 		}
+		if now.is.Kind.IsRegular() {
+			t.configured(p)
+		}
 	}
 	for _, p := range v.spans {
 		if now, ok := own[p]; ok && lawful(p, now) {
@@ -82,17 +83,25 @@ func (s *Server) trace(v *survey, lawful func(real string, now sight) bool, keep
 		}
 	}
 	t.otherNames()
-	unseen := setOf(v.doubt)
-	maps.Copy(unseen, t.lost())
 	for p, a := range s.guards.aims {
-		if _, ok := v.aims[p]; !ok && (keep || unseen[a.what] || below(a.what, unseen)) {
-			v.aim(p, a)
+		if _, ok := v.aims[p]; !ok {
+			t.carry(p, a)
 		}
 	}
 	slices.Sort(v.hidden)
 	slices.Sort(v.readOnly)
 	v.hidden, v.readOnly = slices.Compact(v.hidden), slices.Compact(v.readOnly)
 	s.guards.aims, s.guards.traced = v.aims, time.Now()
+}
+
+// carry keeps what was known of a guarded path for the session: a link that is not there,
+// or leads elsewhere, may have been put aside by a command that brings it back.
+func (t *tracer) carry(real string, a aim) {
+	if now, err := t.s.tree.sightOf(real); err == nil {
+		t.hold(real, now, a)
+		return
+	}
+	t.v.aim(real, a)
 }
 
 // scan goes through a folder that is held whole.

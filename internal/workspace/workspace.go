@@ -175,8 +175,9 @@ func (s *Server) ruling(ctx context.Context, g dispatch.Granted, arguments []byt
 		r := s.o.Judge.Rule(ctx, g.CallID, g.Tool, arguments)
 		_, write := r.Input.(*judge.WriteInput)
 		_, edit := r.Input.(*judge.EditInput)
-		if r.Outcome == policy.Allowed && (write || edit) {
-			if d, refused := s.aside(r.Decision); refused {
+		_, view := r.Input.(*judge.ReadInput)
+		if r.Outcome == policy.Allowed && (write || edit || view) {
+			if d, refused := s.aside(r.Decision, !view); refused {
 				return judge.Ruling{Decision: d}
 			}
 		}

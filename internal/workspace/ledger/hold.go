@@ -22,6 +22,9 @@ type Held struct {
 	Since   int64 // when the first command of the session began, in nanoseconds
 	Paths   map[string]Mark
 	Dark    []string // folders that could not be looked through: what is in them is not known
+	// Paths of which it is not known whose they are: they are no command's for certain, and
+	// not the owner's either.
+	Suspects []string
 }
 
 // Mark tells what is at a path from whatever is put there later. A zero Device and Born
@@ -47,12 +50,13 @@ const form = 2
 
 // written is a Held in its file. Names are bytes, and need not be text.
 type written struct {
-	Form    int           `json:"form"`
-	Session string        `json:"session"`
-	Roots   [][]byte      `json:"roots"`
-	Since   int64         `json:"since"`
-	Dark    [][]byte      `json:"dark,omitempty"`
-	Marks   []writtenMark `json:"marks"`
+	Form     int           `json:"form"`
+	Session  string        `json:"session"`
+	Roots    [][]byte      `json:"roots"`
+	Since    int64         `json:"since"`
+	Dark     [][]byte      `json:"dark,omitempty"`
+	Suspects [][]byte      `json:"suspects,omitempty"`
+	Marks    []writtenMark `json:"marks"`
 }
 
 type writtenMark struct {
@@ -65,7 +69,7 @@ type writtenMark struct {
 }
 
 func (h Held) encode() []byte {
-	w := written{Form: form, Session: h.Session, Roots: bytesOf(h.Roots), Since: h.Since, Dark: bytesOf(h.Dark), Marks: []writtenMark{}}
+	w := written{Form: form, Session: h.Session, Roots: bytesOf(h.Roots), Since: h.Since, Dark: bytesOf(h.Dark), Suspects: bytesOf(h.Suspects), Marks: []writtenMark{}}
 	for p, m := range h.Paths {
 		w.Marks = append(w.Marks, writtenMark{[]byte(p), m.Kind, m.Device, m.Inode, m.Born, []byte(m.Target)})
 	}
@@ -78,7 +82,7 @@ func decodeHeld(b []byte) (h Held, ok bool) {
 	if json.Unmarshal(b, &w) != nil || w.Form != form {
 		return h, false
 	}
-	h = Held{Session: w.Session, Roots: stringsOf(w.Roots), Since: w.Since, Dark: stringsOf(w.Dark), Paths: make(map[string]Mark, len(w.Marks))}
+	h = Held{Session: w.Session, Roots: stringsOf(w.Roots), Since: w.Since, Dark: stringsOf(w.Dark), Suspects: stringsOf(w.Suspects), Paths: make(map[string]Mark, len(w.Marks))}
 	for _, m := range w.Marks {
 		h.Paths[string(m.Path)] = Mark{m.Kind, m.Device, m.Inode, m.Born, string(m.Target)}
 	}

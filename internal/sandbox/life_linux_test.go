@@ -170,7 +170,7 @@ func TestNothingIsLeftOfACancelled(t *testing.T) {
 // is left.
 func gone(t *testing.T, name string, program int) {
 	t.Helper()
-	goneInASecond(t, name)
+	goneWithin(t, name, 5*time.Second)
 	var groups []string
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		groups = nil
